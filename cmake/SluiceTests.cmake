@@ -1,0 +1,188 @@
+# Tests, examples, benchmarks and fuzz targets: one folder each, and a file that is there is built
+# (see sluice_add_layer for why). Every ctest test has one of the labels unit, property, fuzz,
+# example, interop, house, install. The unit tests of layers that have threads are `unit-threaded`, which
+# a filter finds by either half; two labels in a list do not survive gtest_discover_tests.
+include_guard(GLOBAL)
+
+# Qpid Proton-C, another implementation, is a judge in tests and the yardstick in benchmarks.
+find_package(Proton)
+
+# A program of our own: warnings, C++20, and the folder of its kind as the place of the file.
+function(sluice_add_program target)
+    cmake_parse_arguments(PARSE_ARGV 1 program "" "NAME;FOLDER" "SOURCES;LIBRARIES")
+    add_executable(${target} ${program_SOURCES})
+    set_target_properties(${target} PROPERTIES
+        CXX_EXTENSIONS OFF
+        OUTPUT_NAME ${program_NAME}
+        RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/${program_FOLDER})
+    target_compile_features(${target} PRIVATE cxx_std_20)
+    target_link_libraries(${target} PRIVATE ${program_LIBRARIES})
+    sluice_set_warnings(${target})
+endfunction()
+
+# Links Proton when it is there and says so by SLUICE_HAVE_PROTON.
+function(sluice_link_proton target)
+    if(TARGET Proton::core)
+        target_link_libraries(${target} PRIVATE Proton::core)
+        target_compile_definitions(${target} PRIVATE SLUICE_HAVE_PROTON=1)
+    endif()
+endfunction()
+
+# ---- unit tests: tests/<layer>/**_test.cpp ------------------------------------------------------
+
+set(threaded_layers net client dispatch node channel)
+get_property(layers GLOBAL PROPERTY SLUICE_LAYERS)
+set(tested_layers "")
+if(SLUICE_TESTS)
+    foreach(layer IN LISTS layers)
+        file(GLOB_RECURSE sources CONFIGURE_DEPENDS
+            ${PROJECT_SOURCE_DIR}/tests/${layer}/*_test.cpp)
+        if(sources AND (NOT SLUICE_TEST_LAYERS OR layer IN_LIST SLUICE_TEST_LAYERS))
+            list(APPEND tested_layers ${layer})
+        endif()
+    endforeach()
+endif()
+if(tested_layers)
+    find_package(GTest REQUIRED)
+    include(GoogleTest)
+endif()
+foreach(layer IN LISTS tested_layers)
+    file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/${layer}/*.cpp)
+    set(target sluice_${layer}_tests)
+    sluice_add_program(${target} NAME ${target} FOLDER tests SOURCES ${sources}
+        LIBRARIES sluice_${layer} GTest::gtest_main GTest::gmock)
+    if(TARGET sluice_audit)
+        target_link_libraries(${target} PRIVATE sluice_audit)  # an oracle for whoever wants one
+    endif()
+    target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+    target_compile_definitions(${target} PRIVATE
+        SLUICE_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+    sluice_link_proton(${target})
+    set(labels unit)
+    if(layer IN_LIST threaded_layers)
+        set(labels unit-threaded)
+    endif()
+    # Before the run and not after the link: a test program that cannot start fails its tests, not
+    # the build of all others.
+    gtest_discover_tests(${target}
+        TEST_PREFIX ${layer}.
+        DISCOVERY_MODE PRE_TEST
+        DISCOVERY_TIMEOUT 60
+        PROPERTIES LABELS ${labels} TIMEOUT 120)
+endforeach()
+
+# ---- property tests: proptests/*.cpp ------------------------------------------------------------
+
+if(SLUICE_PROPTESTS AND layers)
+    file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/proptests/*.cpp)
+    if(sources)
+        find_package(GTest REQUIRED)
+        find_package(rapidcheck REQUIRED)
+        include(GoogleTest)
+        sluice_add_program(sluice_proptests NAME sluice_proptests FOLDER proptests
+            SOURCES ${sources}
+            LIBRARIES sluice_sluice rapidcheck rapidcheck_gtest GTest::gtest_main GTest::gmock)
+        target_include_directories(sluice_proptests PRIVATE
+            ${PROJECT_SOURCE_DIR}/tests ${PROJECT_SOURCE_DIR}/proptests)
+        target_compile_definitions(sluice_proptests PRIVATE
+            SLUICE_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+        sluice_link_proton(sluice_proptests)
+        set(SLUICE_RC_PARAMS "max_success=100" CACHE STRING
+            "RC_PARAMS of the property tests when ctest runs them")
+        gtest_discover_tests(sluice_proptests
+            TEST_PREFIX property.
+            DISCOVERY_MODE PRE_TEST
+            DISCOVERY_TIMEOUT 60
+            PROPERTIES LABELS property TIMEOUT 600 ENVIRONMENT "RC_PARAMS=${SLUICE_RC_PARAMS}")
+    endif()
+endif()
+
+# ---- fuzz targets: fuzz/*.cpp -------------------------------------------------------------------
+
+if(SLUICE_FUZZ)
+    if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+        message(FATAL_ERROR
+            "SLUICE_FUZZ needs clang, for libFuzzer is part of it; this is ${CMAKE_CXX_COMPILER}. "
+            "Use the preset asan, or turn SLUICE_FUZZ off.")
+    endif()
+    file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/fuzz/*.cpp)
+    foreach(source IN LISTS sources)
+        cmake_path(GET source STEM name)
+        sluice_add_program(fuzz_${name} NAME ${name} FOLDER fuzz SOURCES ${source}
+            LIBRARIES sluice_sluice)
+        target_include_directories(fuzz_${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+        target_compile_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
+        target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
+        add_test(NAME fuzz.${name}
+            COMMAND ${PROJECT_SOURCE_DIR}/cmake/run-fuzzer $<TARGET_FILE:fuzz_${name}>
+                ${PROJECT_SOURCE_DIR}/fuzz ${PROJECT_BINARY_DIR}/fuzz/run/${name})
+        set_tests_properties(fuzz.${name} PROPERTIES LABELS fuzz TIMEOUT 7200)
+    endforeach()
+endif()
+
+# ---- examples, benchmarks, interop: one program per file ----------------------------------------
+
+if(SLUICE_EXAMPLES AND layers)
+    file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/examples/*.cpp)
+    foreach(source IN LISTS sources)
+        cmake_path(GET source STEM name)
+        sluice_add_program(example_${name} NAME ${name} FOLDER examples SOURCES ${source}
+            LIBRARIES sluice_sluice)
+    endforeach()
+endif()
+
+if(SLUICE_BENCH AND layers)
+    file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bench/*.cpp)
+    if(sources)
+        find_package(benchmark REQUIRED)
+    endif()
+    foreach(source IN LISTS sources)
+        cmake_path(GET source STEM name)
+        sluice_add_program(bench_${name} NAME ${name} FOLDER bench SOURCES ${source}
+            LIBRARIES sluice_sluice benchmark::benchmark)
+        sluice_link_proton(bench_${name})
+    endforeach()
+endif()
+
+# sluice_add_interop_test(<name> [BROKER <broker>] [TIMEOUT <seconds>]
+#                         COMMAND <program of interop/, or any command> [argument...])
+# A ctest test with the label interop. With BROKER it runs below interop/with-broker, which starts
+# that broker for it and tells its ports by environment variables. They run one at a time, for they
+# measure throughput. The project's own tests of this kind stand in interop/tests.cmake.
+function(sluice_add_interop_test name)
+    cmake_parse_arguments(PARSE_ARGV 1 test "" "BROKER;TIMEOUT" "COMMAND")
+    if(NOT test_TIMEOUT)
+        set(test_TIMEOUT 180)
+    endif()
+    list(POP_FRONT test_COMMAND program)
+    if(TARGET interop_${program})
+        set(program $<TARGET_FILE:interop_${program}>)
+    elseif(TARGET example_${program})
+        set(program $<TARGET_FILE:example_${program}>)
+    endif()
+    if(test_BROKER)
+        set(wrapper ${PROJECT_SOURCE_DIR}/interop/with-broker ${test_BROKER} --)
+    endif()
+    add_test(NAME interop.${name} COMMAND ${wrapper} ${program} ${test_COMMAND})
+    set_tests_properties(interop.${name} PROPERTIES
+        LABELS interop TIMEOUT ${test_TIMEOUT} RUN_SERIAL ON)
+endfunction()
+
+if(SLUICE_INTEROP AND layers)
+    file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/interop/*.cpp)
+    if(sources)
+        find_package(fmt REQUIRED)
+        find_package(CLI11 REQUIRED)
+    endif()
+    foreach(source IN LISTS sources)
+        cmake_path(GET source STEM name)
+        sluice_add_program(interop_${name} NAME ${name} FOLDER interop SOURCES ${source}
+            LIBRARIES sluice_sluice fmt::fmt CLI11::CLI11)
+        sluice_link_proton(interop_${name})
+    endforeach()
+    include(${PROJECT_SOURCE_DIR}/interop/tests.cmake OPTIONAL)
+endif()
+
+# ---- the house: layer rules, install ------------------------------------------------------------
+
+include(${PROJECT_SOURCE_DIR}/tests/house/tests.cmake OPTIONAL)
