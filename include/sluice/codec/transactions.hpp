@@ -1,0 +1,19 @@
+// The coordinator and what is said to it. [4.5]
+#pragma once
+
+#include <sluice/codec/performatives.hpp>
+
+namespace sluice {
+
+struct coordinator {  // [4.5.1]
+    symbols capabilities;
+};
+struct declare {  // [4.5.2]
+    raw_value global_id;
+};
+struct discharge {  // [4.5.3]
+    bytes_view txn_id;
+    bool fail = false;
+};
+
+}  // namespace sluice
