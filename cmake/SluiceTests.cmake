@@ -55,19 +55,19 @@ foreach(layer IN LISTS tested_layers)
         target_link_libraries(${target} PRIVATE sluice_audit)  # an oracle for whoever wants one
     endif()
     target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
-    target_compile_definitions(${target} PRIVATE
-        SLUICE_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
     sluice_link_proton(${target})
     set(labels unit)
     if(layer IN_LIST threaded_layers)
         set(labels unit-threaded)
     endif()
-    # Before the run and not after the link: a test program that cannot start fails its tests, not
-    # the build of all others.
+    # Found before the run and not after the link: a test program that cannot start fails its tests,
+    # not the build of all others. Tests run in the source folder, so that one which holds a file of
+    # the project against the code needs no absolute path, which would defeat ccache.
     gtest_discover_tests(${target}
         TEST_PREFIX ${layer}.
         DISCOVERY_MODE PRE_TEST
         DISCOVERY_TIMEOUT 60
+        WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
         PROPERTIES LABELS ${labels} TIMEOUT 120)
 endforeach()
 
@@ -84,8 +84,6 @@ if(SLUICE_PROPTESTS AND layers)
             LIBRARIES sluice_sluice rapidcheck rapidcheck_gtest GTest::gtest_main GTest::gmock)
         target_include_directories(sluice_proptests PRIVATE
             ${PROJECT_SOURCE_DIR}/tests ${PROJECT_SOURCE_DIR}/proptests)
-        target_compile_definitions(sluice_proptests PRIVATE
-            SLUICE_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
         sluice_link_proton(sluice_proptests)
         set(SLUICE_RC_PARAMS "max_success=100" CACHE STRING
             "RC_PARAMS of the property tests when ctest runs them")
@@ -93,6 +91,7 @@ if(SLUICE_PROPTESTS AND layers)
             TEST_PREFIX property.
             DISCOVERY_MODE PRE_TEST
             DISCOVERY_TIMEOUT 60
+            WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
             PROPERTIES LABELS property TIMEOUT 600 ENVIRONMENT "RC_PARAMS=${SLUICE_RC_PARAMS}")
     endif()
 endif()
@@ -145,27 +144,37 @@ if(SLUICE_BENCH AND layers)
 endif()
 
 # sluice_add_interop_test(<name> [BROKER <broker>] [TIMEOUT <seconds>]
-#                         COMMAND <program of interop/, or any command> [argument...])
-# A ctest test with the label interop. With BROKER it runs below interop/with-broker, which starts
-# that broker for it and tells its ports by environment variables. They run one at a time, for they
-# measure throughput. The project's own tests of this kind stand in interop/tests.cmake.
+#                         COMMAND <program of interop/ or examples/, or any command> [argument...])
+# A ctest test with the labels interop and, with BROKER, the broker's name. It then runs below
+# interop/with-broker, which starts that broker for it, replaces {port} and the like in the arguments
+# and gives the same as BROKER_PORT and so on. {program:<name>} in an argument is the path of that
+# program. These tests run one at a time, for they measure throughput. The project's own stand in
+# interop/tests.cmake.
 function(sluice_add_interop_test name)
     cmake_parse_arguments(PARSE_ARGV 1 test "" "BROKER;TIMEOUT" "COMMAND")
     if(NOT test_TIMEOUT)
-        set(test_TIMEOUT 180)
+        set(test_TIMEOUT 120)
     endif()
-    list(POP_FRONT test_COMMAND program)
-    if(TARGET interop_${program})
-        set(program $<TARGET_FILE:interop_${program}>)
-    elseif(TARGET example_${program})
-        set(program $<TARGET_FILE:example_${program}>)
-    endif()
+    list(GET test_COMMAND 0 program)
+    foreach(kind IN ITEMS interop example)
+        if(TARGET ${kind}_${program})
+            list(POP_FRONT test_COMMAND)
+            list(PREPEND test_COMMAND $<TARGET_FILE:${kind}_${program}>)
+        endif()
+    endforeach()
+    list(TRANSFORM test_COMMAND REPLACE "{program:([a-z0-9_]+)}" "$<TARGET_FILE:interop_\\1>")
+    set(labels interop)
+    set(ctest_timeout ${test_TIMEOUT})
     if(test_BROKER)
-        set(wrapper ${PROJECT_SOURCE_DIR}/interop/with-broker ${test_BROKER} --)
+        list(APPEND labels ${test_BROKER})
+        list(PREPEND test_COMMAND
+            ${PROJECT_SOURCE_DIR}/interop/with-broker ${test_BROKER} --timeout ${test_TIMEOUT} --)
+        # The wrapper gives up first, since it has a broker to stop; starting one takes time too.
+        math(EXPR ctest_timeout "${test_TIMEOUT} + 120")
     endif()
-    add_test(NAME interop.${name} COMMAND ${wrapper} ${program} ${test_COMMAND})
+    add_test(NAME interop.${name} COMMAND ${test_COMMAND})
     set_tests_properties(interop.${name} PROPERTIES
-        LABELS interop TIMEOUT ${test_TIMEOUT} RUN_SERIAL ON)
+        LABELS "${labels}" TIMEOUT ${ctest_timeout} RUN_SERIAL ON)
 endfunction()
 
 if(SLUICE_INTEROP AND layers)
