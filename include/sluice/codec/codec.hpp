@@ -1,7 +1,8 @@
 // Bytes <-> the structs of this layer: one pair of functions for each composite type.
 //
-// Every struct of performatives.hpp, messaging.hpp and transactions.hpp has the three functions below (overloads, so
-// that headers stay free of templates). The lists of fields that they run on are in fields.hpp.
+// Every struct of performatives.hpp, messaging.hpp and transactions.hpp has the three functions
+// below (overloads, so that headers stay free of templates). The lists of fields that they run on
+// are in fields.hpp.
 #pragma once
 
 #include <sluice/codec/messaging.hpp>
@@ -9,12 +10,19 @@
 #include <sluice/codec/transactions.hpp>
 #include <sluice/error.hpp>
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace sluice {
 
 /// Levels of compound and described values that are decoded; deeper ones are `nested_too_deep`.
 inline constexpr unsigned decode_depth_max = 32;
+
+/// Elements of an array whose elements take no octets (null, true, uint0, …); more are
+/// `too_many_elements`, for five octets could claim four billion of them.
+inline constexpr std::uint32_t zero_width_elements_max = 1024;
 
 /// Where decoding failed, for the text of an error. Only filled when decoding fails.
 struct decode_fault {
@@ -26,14 +34,14 @@ struct decode_fault {
 };
 
 /// The performative or SASL frame that starts `in`, by its descriptor; 0 if there is none.
-/// Numeric descriptors only come from peers that follow the standard; symbolic ones ("amqp:open:list") are
-/// recognised as well.
+/// Symbolic descriptors ("amqp:open:list") are recognised as well and give the same number.
 std::uint64_t peek_descriptor(bytes_view in) noexcept;
 
 // For each composite T (listed by the macro below):
 //
 // /// Decodes a T at the start of `in` and moves `in` past it. Zero-copy: `out` refers to the input.
-// /// @returns a codec error of error.hpp; then `in` is unchanged, `out` unspecified, `fault` (if given) filled.
+// /// @returns a codec error of error.hpp; then `in` is unchanged, `out` unspecified, `fault` (if
+// /// given) filled.
 // std::error_code decode(bytes_view& in, T& out, decode_fault* fault = nullptr) noexcept;
 //
 // /// An upper bound of what encode(value, out) writes.
@@ -70,8 +78,11 @@ SLUICE_COMPOSITE(discharge)
 SLUICE_COMPOSITE(header)
 SLUICE_COMPOSITE(properties)
 
-/// The state in `raw`: received, accepted, … transactional-state. Absent gives monostate. [3.4, 4.5]
+/// The state in `raw`: received, accepted, … transactional-state. Absent, null and a described type
+/// that is none of them give monostate. [3.4, 4.5]
+/// @returns a codec error if it is malformed.
 std::error_code decode(raw_value raw, delivery_state& out) noexcept;
+/// Monostate is written as null.
 std::size_t encoded_size_bound(delivery_state const& value) noexcept;
 std::byte* encode(delivery_state const& value, std::byte* out) noexcept;
 

@@ -7,13 +7,13 @@
 namespace sluice {
 
 inline constexpr std::size_t frame_header_size = 8;
-inline constexpr std::uint32_t frame_size_min_max = 512;  ///< every peer takes frames of this size [2.7.1]
+inline constexpr std::uint32_t frame_size_min_max = 512;  ///< which every peer takes [2.7.1]
 
 enum class frame_type : std::uint8_t { amqp = 0, sasl = 1 };
 enum class protocol_id : std::uint8_t { amqp = 0, tls = 2, sasl = 3 };
 
 struct frame_header {
-    std::uint32_t size = 0;  ///< octets, this header included
+    std::uint32_t size = 0;        ///< octets, this header included
     std::uint8_t data_offset = 2;  ///< 4-octet words up to the body
     std::uint8_t type = 0;
     std::uint16_t channel = 0;
@@ -30,7 +30,8 @@ inline frame_header read_frame_header(std::byte const* in) noexcept
 }
 
 /// Writes 8 octets with a data offset of 2.
-inline void write_frame_header(std::byte* out, std::uint32_t size, frame_type type, std::uint16_t channel) noexcept
+inline void write_frame_header(std::byte* out, std::uint32_t size, frame_type type,
+                               std::uint16_t channel) noexcept
 {
     out[0] = static_cast<std::byte>(size >> 24);
     out[1] = static_cast<std::byte>(size >> 16);

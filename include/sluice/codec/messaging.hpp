@@ -55,13 +55,13 @@ struct transactional_state {  // [4.5.8]
     raw_value outcome;
 };
 
-/// The state of a delivery at one end; monostate where none is known or it is one this library does not know.
-using delivery_state = std::variant<std::monostate, received, accepted, rejected, released, modified, declared,
-                                    transactional_state>;
+/// The state of a delivery at one end; monostate where there is none, or one of another standard.
+using delivery_state = std::variant<std::monostate, received, accepted, rejected, released,
+                                    modified, declared, transactional_state>;
 
 /// `accepted` as encoded: what nearly every disposition carries.
-inline constexpr std::array<std::byte, 4> encoded_accepted{std::byte{0x00}, std::byte{0x53}, std::byte{0x24},
-                                                           std::byte{0x45}};
+inline constexpr std::array<std::byte, 4> encoded_accepted{std::byte{0x00}, std::byte{0x53},
+                                                           std::byte{0x24}, std::byte{0x45}};
 
 /// Section `header`. Unset fields are not sent; the accessors give what the standard says they mean. [3.2.1]
 struct header {

@@ -1,7 +1,8 @@
 // The nine performatives and the SASL frames as plain structs of views. [2.7, 5.3.3]
 //
-// A decoded struct refers to the bytes it was decoded from. A field that is absent on the wire is `nullopt`, an empty
-// view, or its default where the standard names one; a field equal to its default is not written.
+// A decoded struct refers to the bytes it was decoded from. A field that is absent on the wire is
+// `nullopt`, an empty view, or its default where the standard names one; a field equal to its
+// default is not written.
 #pragma once
 
 #include <sluice/codec/serial.hpp>

@@ -24,8 +24,14 @@ public:
         value_ += n;
         return *this;
     }
-    friend constexpr serial operator+(serial a, std::uint32_t n) noexcept { return serial{a.value_ + n}; }
-    friend constexpr serial operator-(serial a, std::uint32_t n) noexcept { return serial{a.value_ - n}; }
+    friend constexpr serial operator+(serial a, std::uint32_t n) noexcept
+    {
+        return serial{a.value_ + n};
+    }
+    friend constexpr serial operator-(serial a, std::uint32_t n) noexcept
+    {
+        return serial{a.value_ - n};
+    }
 
     /// How far `a` is ahead of `b`; negative if it is behind. Exact within half the circle.
     friend constexpr std::int32_t distance(serial b, serial a) noexcept

@@ -51,8 +51,9 @@ using decimal128 = decimal<16>;
 
 /// One encoded value, constructor included, that lies in memory of somebody else. Empty = absent.
 ///
-/// Decoding yields these for fields of any type (`*`), maps and delivery states, checked for well-formedness but not
-/// interpreted, so that nothing is allocated. To send one, encode into a buffer of yours and refer to it.
+/// Decoding yields these for fields of any type (`*`), maps and delivery states, checked for
+/// well-formedness but not interpreted, so that nothing is allocated. To send one, encode into a
+/// buffer of yours and refer to it.
 struct raw_value {
     bytes_view encoded;
     constexpr bool empty() const noexcept { return encoded.empty(); }

@@ -1,0 +1,270 @@
+// Format codes, and reading and writing of the primitive types. Not public. [1.6]
+//
+// Everything is inline: these few lines are the hot path of whatever encodes or decodes.
+#pragma once
+
+#include <sluice/codec/types.hpp>
+#include <sluice/error.hpp>
+
+#include <bit>
+#include <cstring>
+
+namespace sluice::detail {
+
+/// The format codes of part 1. [1.6]
+namespace code {
+inline constexpr std::uint8_t described = 0x00, null = 0x40, true_ = 0x41, false_ = 0x42,
+                              boolean = 0x56, ubyte = 0x50, ushort = 0x60, uint = 0x70,
+                              smalluint = 0x52, uint0 = 0x43, ulong = 0x80, smallulong = 0x53,
+                              ulong0 = 0x44, byte = 0x51, short_ = 0x61, int_ = 0x71,
+                              smallint = 0x54, long_ = 0x81, smalllong = 0x55, float_ = 0x72,
+                              double_ = 0x82, decimal32 = 0x74, decimal64 = 0x84, decimal128 = 0x94,
+                              char_ = 0x73, timestamp = 0x83, uuid = 0x98, vbin8 = 0xa0,
+                              vbin32 = 0xb0, str8 = 0xa1, str32 = 0xb1, sym8 = 0xa3, sym32 = 0xb3,
+                              list0 = 0x45, list8 = 0xc0, list32 = 0xd0, map8 = 0xc1, map32 = 0xd1,
+                              array8 = 0xe0, array32 = 0xf0;
+}  // namespace code
+
+inline std::uint8_t octet(std::byte const* p) noexcept
+{
+    return std::to_integer<std::uint8_t>(*p);
+}
+
+/// Big-endian in, native out.
+template <class Unsigned>
+inline Unsigned load(std::byte const* p) noexcept
+{
+    if constexpr (sizeof(Unsigned) == 1) {
+        return octet(p);
+    } else {
+        Unsigned v;
+        std::memcpy(&v, p, sizeof v);
+        if constexpr (std::endian::native == std::endian::big) return v;
+        else if constexpr (sizeof v == 2) return __builtin_bswap16(v);
+        else if constexpr (sizeof v == 4) return __builtin_bswap32(v);
+        else return __builtin_bswap64(v);
+    }
+}
+
+/// Native in, big-endian out. @returns the end of what was written.
+template <class Unsigned>
+inline std::byte* store(std::byte* p, Unsigned v) noexcept
+{
+    if constexpr (std::endian::native == std::endian::little) {
+        if constexpr (sizeof v == 2) v = __builtin_bswap16(v);
+        else if constexpr (sizeof v == 4) v = __builtin_bswap32(v);
+        else if constexpr (sizeof v == 8) v = __builtin_bswap64(v);
+    }
+    std::memcpy(p, &v, sizeof v);
+    return p + sizeof v;
+}
+
+inline std::byte* put(std::byte* p, std::uint8_t v) noexcept
+{
+    *p = std::byte{v};
+    return p + 1;
+}
+
+inline std::byte* put(std::byte* p, void const* from, std::size_t size) noexcept
+{
+    if (size != 0) std::memcpy(p, from, size);  // memcpy wants no null pointer, not even for 0
+    return p + size;
+}
+
+// ---- writing: the shortest encoding of each ----------------------------------------------------
+
+inline std::byte* write_bool(std::byte* p, bool v) noexcept
+{
+    return put(p, static_cast<std::uint8_t>(code::false_ - static_cast<std::uint8_t>(v)));
+}
+
+inline std::byte* write_uint(std::byte* p, std::uint32_t v) noexcept
+{
+    if (v == 0) return put(p, code::uint0);
+    if (v < 256) return put(put(p, code::smalluint), static_cast<std::uint8_t>(v));
+    return store(put(p, code::uint), v);
+}
+
+inline std::byte* write_ulong(std::byte* p, std::uint64_t v) noexcept
+{
+    if (v == 0) return put(p, code::ulong0);
+    if (v < 256) return put(put(p, code::smallulong), static_cast<std::uint8_t>(v));
+    return store(put(p, code::ulong), v);
+}
+
+/// Binary, string or symbol: `code8` with one octet of size, or the same type's 32-bit form.
+inline std::byte* write_variable(std::byte* p, std::uint8_t code8, void const* from,
+                                 std::size_t size) noexcept
+{
+    if (size < 256) {
+        p = put(put(p, code8), static_cast<std::uint8_t>(size));
+    } else {
+        p = store(put(p, static_cast<std::uint8_t>(code8 + 0x10)),
+                  static_cast<std::uint32_t>(size));
+    }
+    return put(p, from, size);
+}
+
+inline constexpr std::size_t variable_bound(std::size_t size) noexcept
+{
+    return size + 5;
+}
+
+// ---- reading -----------------------------------------------------------------------------------
+
+/// Where decoding stands and how far it may go.
+struct cursor {
+    std::byte const* at = nullptr;
+    std::byte const* end = nullptr;
+
+    std::size_t left() const noexcept { return static_cast<std::size_t>(end - at); }
+};
+
+/// Part 1's name for what a format code stands for; empty for a code that it does not define.
+std::string_view type_name(std::uint8_t format_code) noexcept;
+
+/// Why a value with this format code is not what was expected.
+error refuse(std::uint8_t format_code) noexcept;
+
+bool is_utf8(std::byte const* p, std::size_t size) noexcept;
+bool is_ascii(std::byte const* p, std::size_t size) noexcept;
+
+template <class Unsigned>
+inline error read_fixed(cursor& in, Unsigned& out) noexcept
+{
+    if (in.left() < sizeof(Unsigned)) [[unlikely]] return error::truncated;
+    out = load<Unsigned>(in.at);
+    in.at += sizeof(Unsigned);
+    return error::none;
+}
+
+// The format code has been read; it is passed along.
+
+inline error read_bool(cursor& in, std::uint8_t format_code, bool& out) noexcept
+{
+    if (format_code == code::true_ || format_code == code::false_) [[likely]] {
+        out = format_code == code::true_;
+        return error::none;
+    }
+    if (format_code != code::boolean) return refuse(format_code);
+    std::uint8_t v = 0;
+    if (auto const e = read_fixed(in, v); e != error::none) return e;
+    if (v > 1) return error::invalid_value;
+    out = v != 0;
+    return error::none;
+}
+
+inline error read_ubyte(cursor& in, std::uint8_t format_code, std::uint8_t& out) noexcept
+{
+    return format_code == code::ubyte ? read_fixed(in, out) : refuse(format_code);
+}
+
+inline error read_ushort(cursor& in, std::uint8_t format_code, std::uint16_t& out) noexcept
+{
+    return format_code == code::ushort ? read_fixed(in, out) : refuse(format_code);
+}
+
+inline error read_uint(cursor& in, std::uint8_t format_code, std::uint32_t& out) noexcept
+{
+    if (format_code == code::smalluint) {
+        if (in.at == in.end) [[unlikely]] return error::truncated;
+        out = octet(in.at++);
+        return error::none;
+    }
+    if (format_code == code::uint) return read_fixed(in, out);
+    if (format_code != code::uint0) return refuse(format_code);
+    out = 0;
+    return error::none;
+}
+
+inline error read_ulong(cursor& in, std::uint8_t format_code, std::uint64_t& out) noexcept
+{
+    if (format_code == code::smallulong) {
+        if (in.at == in.end) [[unlikely]] return error::truncated;
+        out = octet(in.at++);
+        return error::none;
+    }
+    if (format_code == code::ulong) return read_fixed(in, out);
+    if (format_code != code::ulong0) return refuse(format_code);
+    out = 0;
+    return error::none;
+}
+
+inline error read_timestamp(cursor& in, std::uint8_t format_code, timestamp& out) noexcept
+{
+    if (format_code != code::timestamp) return refuse(format_code);
+    std::uint64_t v = 0;
+    auto const e = read_fixed(in, v);
+    out.milliseconds = static_cast<std::int64_t>(v);
+    return e;
+}
+
+/// The octets of a binary, string or symbol whose short form is `code8`; content unchecked.
+inline error read_variable(cursor& in, std::uint8_t format_code, std::uint8_t code8,
+                           bytes_view& out) noexcept
+{
+    std::uint32_t size = 0;
+    if (format_code == code8) [[likely]] {
+        if (in.at == in.end) [[unlikely]] return error::truncated;
+        size = octet(in.at++);
+    } else if (format_code == code8 + 0x10) {
+        if (auto const e = read_fixed(in, size); e != error::none) return e;
+    } else {
+        return refuse(format_code);
+    }
+    if (in.left() < size) [[unlikely]] return error::truncated;
+    out = {in.at, size};
+    in.at += size;
+    return error::none;
+}
+
+inline std::string_view as_chars(bytes_view b) noexcept
+{
+    return {reinterpret_cast<char const*>(b.data()), b.size()};
+}
+
+inline error read_string(cursor& in, std::uint8_t format_code, std::string_view& out) noexcept
+{
+    bytes_view octets;
+    if (auto const e = read_variable(in, format_code, code::str8, octets); e != error::none)
+        return e;
+    if (!is_utf8(octets.data(), octets.size())) [[unlikely]] return error::invalid_utf8;
+    out = as_chars(octets);
+    return error::none;
+}
+
+inline error read_symbol(cursor& in, std::uint8_t format_code, symbol& out) noexcept
+{
+    bytes_view octets;
+    if (auto const e = read_variable(in, format_code, code::sym8, octets); e != error::none)
+        return e;
+    if (!is_ascii(octets.data(), octets.size())) [[unlikely]] return error::invalid_value;
+    out.text = as_chars(octets);
+    return error::none;
+}
+
+/// What stands between the format code and the elements of a list, map or array.
+struct compound {
+    std::uint32_t count = 0;
+    std::byte const* end = nullptr;  ///< within the input
+};
+
+/// Reads size and count of the compound with this format code (list0 included).
+error read_compound(cursor& in, std::uint8_t format_code, compound& out) noexcept;
+
+/// An array up to its elements.
+struct array_header {
+    std::uint32_t count = 0;
+    std::uint8_t element = 0;  ///< the format code of every element
+    bytes_view constructor;    ///< with the descriptors in front of that code, if there are any
+    std::byte const* end = nullptr;
+};
+error read_array_header(cursor& in, std::uint8_t format_code, array_header& out,
+                        unsigned depth) noexcept;
+
+/// Moves past one value; `depth` levels more are allowed.
+error skip(cursor& in, unsigned depth) noexcept;
+/// The same when the format code has been read.
+error skip_rest(cursor& in, std::uint8_t format_code, unsigned depth) noexcept;
+
+}  // namespace sluice::detail
