@@ -1,0 +1,200 @@
+// One end of one AMQP connection: bytes and the time go in, bytes and events come out. [2.4]
+#pragma once
+
+#include <sluice/codec/frame.hpp>
+#include <sluice/engine/detail/pool.hpp>
+#include <sluice/engine/session.hpp>
+
+namespace sluice::engine {
+
+struct connection_counters {
+    std::uint64_t bytes_received = 0;
+    std::uint64_t bytes_written = 0;
+    std::uint64_t frames_received = 0;
+    std::uint64_t frames_written = 0;
+};
+
+/// Sans-I/O: opens no socket, starts no thread, reads no clock, calls nothing but body sources.
+///
+/// The owner's loop: read bytes -> receive(); poll_event() until it answers false; commands; write() -> send bytes;
+/// tick() when its answer says so. The same calls in the same order give the same bytes.
+///
+/// Distinct objects: safe to use concurrently. Shared object: unsafe. Throws only std::bad_alloc.
+class connection {
+public:
+    explicit connection(connection_options options);
+    ~connection();
+    connection(connection const&) = delete;
+    connection& operator=(connection const&) = delete;
+
+    void* context = nullptr;  ///< the owner's
+
+    // ---- inputs
+
+    /// Takes octets from the peer, cut anywhere. @returns how many were taken: fewer than given only while
+    /// events_max events wait; poll them and hand the rest in again.
+    std::size_t receive(bytes_view in, time_point now);
+    /// The transport is gone, both ways. Everything ends; connection_closed follows if it has not come yet.
+    void transport_closed(std::error_code why = make_error_code(error::connection_lost));
+    /// Sees to heartbeats and time-outs. @returns when to call again at the latest; time_point::max() if never.
+    time_point tick(time_point now);
+
+    // ---- outputs
+
+    /// Fills `out` with whole frames, as many as fit. @pre out.size() >= outgoing_frame_max
+    /// @returns octets written; 0 if there is nothing to send.
+    std::size_t write(std::span<std::byte> out, time_point now);
+    /// False only if write() would answer 0.
+    bool wants_write() const noexcept;
+    /// The next event, oldest first; false if there is none.
+    bool poll_event(event& out);
+    /// After the last octet of write() is sent, the transport may be shut down for sending.
+    bool output_done() const noexcept;
+
+    // ---- commands
+
+    /// Opens (initiator) or accepts the peer's open (listener). With a SASL layer, open waits for its outcome.
+    /// @returns error::invalid_state if it was called before, or the peer's open was refused.
+    std::error_code open();
+    /// Closes, at once: what is queued is dropped. Refuses a peer's open that waits for its answer.
+    /// @returns error::invalid_state if it is closed or closing already (harmless).
+    std::error_code close(amqp_error why = {});
+    /// Begins a session. @returns error::connection_not_open after the end, error::channel_max_exceeded.
+    result<session*> begin(session_options options = {});
+    /// Frees a session and its links after event_kind::session_ended. @pre session.state() is ended
+    void forget(session& s);
+
+    // SASL [5.3]: each answers the event of its name in event.hpp; error::invalid_state out of turn.
+    std::error_code sasl_init(std::string_view mechanism, std::optional<bytes_view> initial_response,
+                              std::string_view hostname = {});
+    std::error_code sasl_response(bytes_view response);
+    /// Listener, before the first octet is received: what to offer. Default: ANONYMOUS.
+    void sasl_offer(std::vector<std::string> mechanisms);
+    std::error_code sasl_challenge(bytes_view challenge);
+    std::error_code sasl_outcome(sasl_code code, bytes_view additional = {});
+
+    // ---- getters
+
+    connection_state state() const noexcept { return state_; }
+    connection_options const& options() const noexcept { return options_; }
+    /// Both opens are through and no close is.
+    bool opened() const noexcept { return state_ == connection_state::opened; }
+    /// The peer's open; refers to memory of this connection. @pre the peer has opened
+    sluice::open const& remote_open() const noexcept { return remote_; }
+    bool has_remote_open() const noexcept { return !remote_bytes_.empty(); }
+    /// Why the connection ended: the peer's error if it named one, else ours.
+    amqp_error const& error() const noexcept { return error_; }
+    bool closed_by_peer() const noexcept { return closed_by_peer_; }
+    std::vector<std::string> const& sasl_mechanisms() const noexcept { return sasl_mechanisms_; }
+    std::string const& sasl_mechanism() const noexcept { return sasl_mechanism_; }
+    bytes const& sasl_bytes() const noexcept { return sasl_bytes_; }
+    connection_counters const& counters() const noexcept { return counters_; }
+    /// Octets of a frame that we may send.
+    std::uint32_t outgoing_frame_max() const noexcept { return outgoing_frame_max_; }
+
+    template <class F>
+    void for_each_session(F f)
+    {
+        for (std::size_t i = 0; i < sessions_.size(); ++i) f(*sessions_[i]);
+    }
+
+private:
+    friend class session;
+    friend class link;
+    friend class sender;
+    friend class receiver;
+    friend class write_queue;
+    friend class delivery_inbox;
+
+    enum class layer : std::uint8_t { header, sasl_header, sasl, amqp };
+    enum class sasl_step : std::uint8_t { none, wait_mechanisms, choose, wait_init, decide, wait_challenge, respond,
+        wait_response, done, failed };
+
+    // input, step by step
+    std::size_t take(bytes_view in);
+    std::size_t take_partial(bytes_view in);
+    bool on_octets(bytes_view whole);
+    std::size_t wanted(bytes_view start) const noexcept;
+    void on_protocol_header(bytes_view header);
+    void on_sasl_header();
+    void on_amqp_header();
+    void on_frame(bytes_view frame);
+    void on_sasl_frame(std::uint64_t descriptor, bytes_view body);
+    void on_sasl_outcome(struct sasl_outcome const& o);
+    void on_amqp_frame(std::uint16_t channel, bytes_view body);
+    void on_open(bytes_view body);
+    void on_begin(std::uint16_t channel, bytes_view body);
+    void on_close(bytes_view body);
+    session* find_remote(std::uint16_t channel) const noexcept;
+
+    /// Closes because the peer broke a rule.
+    void fail(sluice::error code, std::string_view condition, std::string text);
+    void finish(std::error_code code);
+    void emit(event e);
+    bool step(connection_event on) noexcept;
+
+    // output, step by step
+    std::size_t write_preamble(std::span<std::byte> out);
+    std::size_t write_open(std::span<std::byte> out);
+    std::size_t write_close(std::span<std::byte> out);
+    std::size_t write_sessions(std::span<std::byte> out);
+    template <class Performative>
+    std::size_t put(frame_type type, std::uint16_t channel, Performative const& p, std::span<std::byte> out);
+    void queue_sasl(bytes frame);
+    bool may_write_sessions() const noexcept;
+
+    void activate(session& s) noexcept;
+    bool bind_channel(session& s);
+    void unmap(session& s) noexcept;
+    void recycle_final() noexcept;
+
+    connection_options options_;
+    connection_state state_ = connection_state::start;
+    layer layer_in_ = layer::header;
+    sasl_step sasl_ = sasl_step::none;
+    bool sasl_active_ = false;        // a SASL layer is in progress or done
+    bool sasl_header_sent_ = false;
+    bool header_sent_ = false;
+    bool open_wanted_ = false;
+    bool close_wanted_ = false;
+    bool close_sent_ = false;
+    bool reported_ = false;
+    bool closed_by_peer_ = false;
+    bool requested_ = false;
+    bool refuse_header_ = false;      // answer a wrong header with ours, then end
+    bool output_ended_ = false;
+    bool heartbeat_due_ = false;
+    std::error_code close_code_;
+    amqp_error close_error_;          // ours, to be sent
+    amqp_error error_;
+    sluice::open remote_;
+    bytes remote_bytes_;
+    std::uint32_t outgoing_frame_max_ = 512;
+    std::uint16_t channel_max_ = 0;
+
+    std::vector<std::string> sasl_mechanisms_;
+    std::vector<std::string> sasl_offer_{"ANONYMOUS"};
+    std::string sasl_mechanism_;
+    bytes sasl_bytes_;
+    bytes sasl_out_;                  // encoded SASL frames to send
+
+    bytes partial_;                   // the start of a frame that has not come whole
+    detail::ring<event> events_;
+    event last_;                      // what poll_event() gave out, to be recycled
+    connection_counters counters_;
+
+    bool clock_started_ = false;
+    time_point started_{};
+    time_point last_received_{};
+    time_point last_written_{};
+    std::uint32_t heartbeat_ms_ = 0;  // largest gap we leave; 0: none
+
+    std::vector<std::unique_ptr<session>> sessions_;
+    std::vector<session*> local_channels_;
+    std::vector<session*> remote_channels_;
+    session::active_list active_;
+    detail::pool<outgoing_delivery> outgoing_pool_;
+    detail::pool<incoming_delivery> incoming_pool_;
+};
+
+}  // namespace sluice::engine

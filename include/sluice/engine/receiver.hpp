@@ -1,0 +1,79 @@
+// The receiving end of a link: credit, deliveries held, settlement. [2.6.7, 2.6.12]
+#pragma once
+
+#include <sluice/engine/link.hpp>
+
+namespace sluice::engine {
+
+class receiver final : public link {
+public:
+    ~receiver() override;
+
+    /// Manual credit: from now on the peer may begin `credit` more deliveries. Turns automatic credit off.
+    void set_credit(std::uint32_t credit);
+    void add_credit(std::uint32_t more);
+    /// Automatic credit: deliveries held by the owner and credit outstanding are kept at `window` together.
+    void set_credit_window(std::uint32_t window);
+    /// Asks the peer to use its credit up or give it back; ends with event_kind::drained. No credit: at once.
+    void drain();
+    /// Asks for a flow on this link; with `echo` the peer is asked for one of its own. [2.7.4]
+    void request_flow(bool echo = false);
+
+    /// States an outcome (`state`: encoded; accepted if left out) and, in mode first, settles. In mode second the
+    /// delivery stays until event_kind::delivery_settled. A delivery that is gone with this call must not be used
+    /// again. Its octets are dropped; of a partial one, also those that are still to come.
+    /// @returns error::already_settled (the peer, or its link's end, was quicker; the delivery is gone all the same).
+    std::error_code settle(incoming_delivery& delivery, raw_value state = {encoded_accepted});
+    /// States without settling: `received`, or an outcome ahead of time.
+    std::error_code update(incoming_delivery& delivery, raw_value state);
+
+    /// Moves the message out; the room it took is free again.
+    bytes take_body(incoming_delivery& delivery);
+    /// Streamed: drops the first `count` octets of body(); the room they took is free again.
+    void consume(incoming_delivery& delivery, std::size_t count);
+
+    std::uint32_t credit() const noexcept { return credit_; }
+    sequence_number delivery_count() const noexcept { return delivery_count_; }
+    /// Deliveries begun and not settled by the owner.
+    std::uint32_t held() const noexcept { return held_; }
+    /// What the peer last said to have ready.
+    std::uint32_t available() const noexcept { return available_; }
+    std::size_t unread_bytes() const noexcept { return unread_; }
+
+    /// Calls `f(incoming_delivery&)` for each delivery that is here, in order of arrival.
+    template <class F>
+    void for_each_delivery(F f)
+    {
+        for (auto* d = here_.front(); d;) { auto* const n = incoming_delivery::list::after(d); f(*d); d = n; }
+    }
+
+private:
+    friend class link;
+    friend class engine::session;
+    friend class write_queue;
+    friend class delivery_inbox;
+    receiver(engine::session& s, link_options options);
+
+    void on_attached();
+    void on_flow(flow const& peer);
+    void top_up();
+    std::uint32_t credit_to_write() noexcept;
+    void give_back_credit_of(incoming_delivery& delivery) noexcept;
+
+    incoming_delivery::list here_;
+    incoming_delivery* partial_ = nullptr;
+    std::uint32_t credit_ = 0;          // what the peer may still begin, by our latest wish
+    std::uint32_t granted_ = 0;         // what it may begin by the highest limit written and not superseded
+    sequence_number written_limit_;     // delivery-count + link-credit of our last flow
+    bool superseded_ = true;            // written_limit_ is the highest that the peer can still know
+    std::uint32_t held_ = 0;
+    std::uint32_t window_ = 0;          // automatic credit; 0: manual
+    std::uint32_t available_ = 0;
+    sequence_number delivery_count_;
+    bool knows_count_ = false;          // the sender's attach has come
+    bool drain_ = false;
+    std::size_t unread_ = 0;            // octets of body()
+    std::size_t waiting_frames_ = 0;    // in the session's inbox
+};
+
+}  // namespace sluice::engine
