@@ -13,8 +13,7 @@ namespace {
 template <class T>
 error decode_state(detail::cursor& in, delivery_state& out) noexcept
 {
-    std::size_t failed = 0;
-    return detail::decode_composite(in, out.emplace<T>(), failed);
+    return detail::decode_composite(in, out.emplace<T>());
 }
 
 error decode_state(detail::cursor& in, std::uint64_t descriptor, delivery_state& out) noexcept

@@ -6,13 +6,13 @@
 namespace sluice {
 
 struct coordinator {  // [4.5.1]
-    symbols capabilities;
+    symbols capabilities{};
 };
 struct declare {  // [4.5.2]
-    raw_value global_id;
+    raw_value global_id{};
 };
 struct discharge {  // [4.5.3]
-    bytes_view txn_id;
+    bytes_view txn_id{};
     bool fail = false;
 };
 

@@ -3,6 +3,12 @@
 
 namespace sluice::detail {
 
+std::error_code success() noexcept
+{
+    static std::error_code const none;
+    return none;
+}
+
 std::byte* finish_list32(std::byte* out, std::byte* end, std::size_t count) noexcept
 {
     constexpr auto wider = composite_header_size_max - composite_header_size;
@@ -136,8 +142,7 @@ error field_codec<error_view>::read(cursor& in, std::uint8_t c, error_view& v) n
 {
     if (c != code::described) return refuse(c);
     --in.at;
-    std::size_t failed = no_field;
-    return decode_composite(in, v, failed);
+    return decode_composite(in, v);
 }
 
 }  // namespace sluice::detail

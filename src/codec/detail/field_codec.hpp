@@ -19,6 +19,9 @@ inline constexpr auto choices_of<sasl_code> = sasl_code::sys_temp;
 template <>
 inline constexpr auto choices_of<terminus_durability> = terminus_durability::unsettled_state;
 
+/// Marks what is a uint on the wire and any number of them in C++.
+struct counts_as_uint {};
+
 /// For a member type M: `bound(v)` octets at most, `write(p, v)`, `read(in, format_code, v)`, and
 /// `absent(v, default)`, which says whether an optional field may be left out.
 template <class M>
@@ -61,7 +64,7 @@ struct field_codec<std::uint16_t> {
 };
 
 template <>
-struct field_codec<std::uint32_t> {
+struct field_codec<std::uint32_t> : counts_as_uint {
     static constexpr std::size_t bound(std::uint32_t) noexcept { return 5; }
     static bool absent(std::uint32_t v, std::uint32_t d) noexcept { return v == d; }
     static std::byte* write(std::byte* p, std::uint32_t v) noexcept { return write_uint(p, v); }
@@ -85,7 +88,7 @@ struct field_codec<std::uint64_t> {
 /// A wrapper around an integer: handles, serial numbers.
 template <class M>
     requires requires(M m) { M{std::uint32_t{}}; } && (sizeof(M) == 4) && std::is_class_v<M>
-struct field_codec<M> {
+struct field_codec<M> : counts_as_uint {
     static std::uint32_t number(M v) noexcept
     {
         if constexpr (std::is_same_v<M, handle>) return v.value;

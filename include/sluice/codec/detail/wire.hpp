@@ -65,9 +65,21 @@ inline std::byte* put(std::byte* p, std::uint8_t v) noexcept
     return p + 1;
 }
 
+/// Copies `size` octets, most often a few: two overlapping moves are cheaper than a call then.
 inline std::byte* put(std::byte* p, void const* from, std::size_t size) noexcept
 {
-    if (size != 0) std::memcpy(p, from, size);  // memcpy wants no null pointer, not even for 0
+    auto const* const f = static_cast<std::byte const*>(from);
+    auto const ends = [p, f, size]<class Word>(Word first) {
+        Word last;
+        std::memcpy(&first, f, sizeof first);
+        std::memcpy(&last, f + size - sizeof last, sizeof last);
+        std::memcpy(p, &first, sizeof first);
+        std::memcpy(p + size - sizeof last, &last, sizeof last);
+    };
+    if (size - 4 <= 4) ends(std::uint32_t{});
+    else if (size - 8 <= 8) ends(std::uint64_t{});
+    else if (size > 16) std::memcpy(p, from, size);
+    else for (std::size_t i = 0; i != size; ++i) p[i] = f[i];  // 0 to 3
     return p + size;
 }
 
