@@ -1,0 +1,51 @@
+// What an AMQP connection runs over: octets in order, both ways. TCP today; TLS and WebSocket fit the same form.
+#pragma once
+
+#include <sluice/net/error.hpp>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/buffer.hpp>
+
+#include <memory>
+#include <string>
+
+namespace sluice::net {
+
+enum class readiness : bool { read, write };
+
+/// Somebody who waits for a stream; kept alive by the stream while a wait is under way.
+class stream_waiter {
+public:
+    virtual ~stream_waiter() = default;
+    /// Called on the stream's executor, once for each async_wait().
+    virtual void on_ready(readiness which, error_code ec) = 0;
+};
+
+/// Works by readiness: try, and wait if it would block. So that a connection with nothing to do holds no buffer.
+///
+/// Not thread-safe: everything on the stream's executor.
+class byte_stream {
+public:
+    virtual ~byte_stream() = default;
+
+    virtual boost::asio::any_io_executor get_executor() = 0;
+
+    /// Reads what is there. @returns octets read; with `ec`: asio::error::would_block if async_wait(read) has to come
+    /// first, asio::error::eof at the end.
+    virtual std::size_t read_some(boost::asio::mutable_buffer into, error_code& ec) = 0;
+    /// Writes what fits. @returns octets written; with `ec`: asio::error::would_block if async_wait(write) has to
+    /// come first.
+    virtual std::size_t write_some(boost::asio::const_buffer from, error_code& ec) = 0;
+    /// One wait of each kind at a time. Spurious wake-ups happen.
+    virtual void async_wait(readiness which, std::shared_ptr<stream_waiter> waiter) = 0;
+
+    /// No more will be written; reading goes on.
+    virtual void shutdown_write() noexcept = 0;
+    /// Ends both ways; waits under way end with operation_aborted.
+    virtual void close() noexcept = 0;
+
+    /// The peer, for people: "127.0.0.1:5672".
+    virtual std::string peer() const = 0;
+};
+
+}  // namespace sluice::net
