@@ -28,8 +28,8 @@ def layer_of(path):
 def lines_run(build):
     """{file: {line: was it run?}} of the project's own files."""
     run = collections.defaultdict(dict)
-    for counts in sorted(build.rglob('*.gcda')):
-        out = subprocess.run(['gcov', '--json-format', '--stdout', counts.name], cwd=counts.parent,
+    for notes in sorted(build.rglob('*.gcno')):  # written by the compiler, so what never ran counts too
+        out = subprocess.run(['gcov', '--json-format', '--stdout', notes.name], cwd=notes.parent,
                              capture_output=True, check=True).stdout
         for document in out.splitlines():
             data = json.loads(document)
