@@ -152,7 +152,8 @@ char const* upper_text(error e) noexcept
         return "the host name does not resolve; check its spelling and the name service";
     case error::connect_failed:
         return "nothing accepts connections there; check host and port, and that the peer runs";
-    case error::timed_out: return "no answer came before the deadline; try again or allow more time";
+    case error::timed_out:
+        return "no answer came before the deadline; try again or allow more time";
     case error::operation_aborted: return "cancelled by the caller, or because its object ended";
     case error::outcome_unknown:
         return "the message was sent, but its outcome was lost; it may or may not have arrived, "

@@ -1,7 +1,7 @@
 // Views of encoded values that can be asked without decoding them into anything.
 #include <sluice/codec/types.hpp>
 
-#include <sluice/codec/detail/wire.hpp>
+#include <sluice/codec/scalars.hpp>
 
 namespace sluice {
 namespace {
@@ -28,7 +28,7 @@ void for_each(symbols const& s, Use use) noexcept
         in.end = array.end;
     }
     symbol one;
-    for (; count != 0 && read_symbol(in, element, one) == error::none; --count)
+    for (; count != 0 && scalar_codec<symbol>::read(in, element, one) == error::none; --count)
         if (!use(one)) return;
 }
 

@@ -7,6 +7,7 @@
 
 #include <sluice/codec/messaging.hpp>
 #include <sluice/codec/performatives.hpp>
+#include <sluice/codec/scalars.hpp>
 #include <sluice/codec/transactions.hpp>
 #include <sluice/error.hpp>
 
@@ -39,7 +40,7 @@ std::uint64_t peek_descriptor(bytes_view in) noexcept;
 
 // For each composite T (listed by the macro below):
 //
-// /// Decodes a T at the start of `in` and moves `in` past it. Zero-copy: `out` refers to the input.
+// /// Decodes a T at the start of `in` and moves `in` past it. `out` refers to the input.
 // /// @returns a codec error of error.hpp; then `in` is unchanged, `out` unspecified, `fault` (if
 // /// given) filled.
 // std::error_code decode(bytes_view& in, T& out, decode_fault* fault = nullptr) noexcept;
@@ -47,7 +48,8 @@ std::uint64_t peek_descriptor(bytes_view in) noexcept;
 // /// An upper bound of what encode(value, out) writes.
 // std::size_t encoded_size_bound(T const& value) noexcept;
 //
-// /// Writes the canonical (shortest) encoding. @pre `out` has encoded_size_bound(value) bytes of room.
+// /// Writes the canonical (shortest) encoding.
+// /// @pre `out` has encoded_size_bound(value) bytes of room.
 // /// @returns the end of what was written.
 // std::byte* encode(T const& value, std::byte* out) noexcept;
 #define SLUICE_COMPOSITE(T)                                                                    \
@@ -88,7 +90,7 @@ std::byte* encode(delivery_state const& value, std::byte* out) noexcept;
 
 #undef SLUICE_COMPOSITE
 
-/// Appends the encoding of any of the above.
+/// Appends the encoding of any of the above, of a scalar, or of a `value`.
 template <class T>
 void append(bytes& to, T const& value)
 {
@@ -96,6 +98,15 @@ void append(bytes& to, T const& value)
     to.resize(before + encoded_size_bound(value));
     auto* const end = encode(value, to.data() + before);
     to.resize(static_cast<std::size_t>(end - to.data()));
+}
+
+/// The encoding of one value, to be referred to by a `raw_value` while it lives.
+template <class T>
+bytes encoded(T const& value)
+{
+    bytes out;
+    append(out, value);
+    return out;
 }
 
 /// Moves `in` past one value of any type, checking sizes, counts and depth.

@@ -63,7 +63,8 @@ using delivery_state = std::variant<std::monostate, received, accepted, rejected
 inline constexpr std::array<std::byte, 4> encoded_accepted{std::byte{0x00}, std::byte{0x53},
                                                            std::byte{0x24}, std::byte{0x45}};
 
-/// Section `header`. Unset fields are not sent; the accessors give what the standard says they mean. [3.2.1]
+/// Section `header`. Unset fields are not sent; the accessors give what the standard says they
+/// mean. [3.2.1]
 struct header {
     std::optional<bool> durable{};
     std::optional<std::uint8_t> priority{};

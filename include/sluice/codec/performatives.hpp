@@ -17,8 +17,10 @@ struct handle {
 };
 
 enum class role : bool { sender = false, receiver = true };  ///< [2.8.1]
-enum class sender_settle_mode : std::uint8_t { unsettled = 0, settled = 1, mixed = 2 };  ///< [2.8.2]
-enum class receiver_settle_mode : std::uint8_t { first = 0, second = 1 };                ///< [2.8.3]
+/// [2.8.2]
+enum class sender_settle_mode : std::uint8_t { unsettled = 0, settled = 1, mixed = 2 };
+enum class receiver_settle_mode : std::uint8_t { first = 0, second = 1 };  ///< [2.8.3]
+/// [5.3.3.6]
 enum class sasl_code : std::uint8_t { ok = 0, auth = 1, sys = 2, sys_perm = 3, sys_temp = 4 };
 
 /// The composite `error`, as a view. [2.8.14]

@@ -62,7 +62,7 @@ struct raw_value {
 
 /// A `multiple="true"` field of symbols: what came from the wire, or an array of yours. [1.4]
 ///
-/// On the wire null, one bare symbol and an array are all legal; `for_each` and `size` treat them alike.
+/// On the wire null, one bare symbol and an array are all legal; the functions treat them alike.
 struct symbols {
     std::span<symbol const> items;  ///< To send; ignored when `encoded` is not empty.
     raw_value encoded;              ///< As received.

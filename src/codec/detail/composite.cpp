@@ -26,8 +26,8 @@ error read_descriptor(cursor& in, std::uint64_t& number, symbol& name) noexcept
     if (in.at == in.end) return error::truncated;
     auto const format_code = octet(in.at++);
     if (format_code == code::sym8 || format_code == code::sym32)
-        return read_symbol(in, format_code, name);
-    auto const e = read_ulong(in, format_code, number);
+        return scalar_codec<symbol>::read(in, format_code, name);
+    auto const e = scalar_codec<std::uint64_t>::read(in, format_code, number);
     return e == error::wrong_type ? error::invalid_descriptor : e;
 }
 
@@ -117,11 +117,11 @@ error field_codec<symbols>::read(cursor& in, std::uint8_t c, symbols& v) noexcep
         cursor elements{in.at, array.end};
         if (array.count > elements.left()) return error::too_many_elements;
         for (std::uint32_t i = 0; i != array.count; ++i)
-            if (auto const e = read_symbol(elements, array.element, one); e != error::none)
+            if (auto const e = scalar_codec<symbol>::read(elements, array.element, one); e != error::none)
                 return e == error::truncated ? error::size_mismatch : e;
         if (elements.at != array.end) return error::size_mismatch;
         in.at = array.end;
-    } else if (auto const e = read_symbol(in, c, one); e != error::none) {
+    } else if (auto const e = scalar_codec<symbol>::read(in, c, one); e != error::none) {
         return e;
     }
     v = symbols{raw_value{{start, static_cast<std::size_t>(in.at - start)}}};

@@ -1,9 +1,9 @@
 // How a member of each C++ type is written as, and read from, one field of a composite.
 #pragma once
 
-#include <sluice/codec/detail/wire.hpp>
-#include <sluice/codec/performatives.hpp>
 #include <sluice/codec/messaging.hpp>
+#include <sluice/codec/performatives.hpp>
+#include <sluice/codec/scalars.hpp>
 
 namespace sluice::detail {
 
@@ -27,61 +27,16 @@ struct counts_as_uint {};
 template <class M>
 struct field_codec;
 
-template <>
-struct field_codec<bool> {
-    static constexpr std::size_t bound(bool) noexcept { return 1; }
-    static bool absent(bool v, bool by_default) noexcept { return v == by_default; }
-    static std::byte* write(std::byte* p, bool v) noexcept { return write_bool(p, v); }
-    static error read(cursor& in, std::uint8_t c, bool& v) noexcept { return read_bool(in, c, v); }
-};
-
-template <>
-struct field_codec<std::uint8_t> {
-    static constexpr std::size_t bound(std::uint8_t) noexcept { return 2; }
-    static bool absent(std::uint8_t v, std::uint8_t by_default) noexcept { return v == by_default; }
-    static std::byte* write(std::byte* p, std::uint8_t v) noexcept
+template <scalar M>
+struct field_codec<M>
+    : scalar_codec<M>,
+      std::conditional_t<std::is_same_v<M, std::uint32_t>, counts_as_uint, std::monostate> {
+    static bool absent(M const& v, M const& by_default) noexcept
     {
-        return put(put(p, code::ubyte), v);
-    }
-    static error read(cursor& in, std::uint8_t c, std::uint8_t& v) noexcept
-    {
-        return read_ubyte(in, c, v);
-    }
-};
-
-template <>
-struct field_codec<std::uint16_t> {
-    static constexpr std::size_t bound(std::uint16_t) noexcept { return 3; }
-    static bool absent(std::uint16_t v, std::uint16_t d) noexcept { return v == d; }
-    static std::byte* write(std::byte* p, std::uint16_t v) noexcept
-    {
-        return store(put(p, code::ushort), v);
-    }
-    static error read(cursor& in, std::uint8_t c, std::uint16_t& v) noexcept
-    {
-        return read_ushort(in, c, v);
-    }
-};
-
-template <>
-struct field_codec<std::uint32_t> : counts_as_uint {
-    static constexpr std::size_t bound(std::uint32_t) noexcept { return 5; }
-    static bool absent(std::uint32_t v, std::uint32_t d) noexcept { return v == d; }
-    static std::byte* write(std::byte* p, std::uint32_t v) noexcept { return write_uint(p, v); }
-    static error read(cursor& in, std::uint8_t c, std::uint32_t& v) noexcept
-    {
-        return read_uint(in, c, v);
-    }
-};
-
-template <>
-struct field_codec<std::uint64_t> {
-    static constexpr std::size_t bound(std::uint64_t) noexcept { return 9; }
-    static bool absent(std::uint64_t v, std::uint64_t d) noexcept { return v == d; }
-    static std::byte* write(std::byte* p, std::uint64_t v) noexcept { return write_ulong(p, v); }
-    static error read(cursor& in, std::uint8_t c, std::uint64_t& v) noexcept
-    {
-        return read_ulong(in, c, v);
+        // An empty symbol or binary is not sent where the field is not optional in C++.
+        if constexpr (std::is_same_v<M, bytes_view>) return v.empty();
+        else if constexpr (std::is_same_v<M, symbol>) return v.text.empty() || v == by_default;
+        else return v == by_default;
     }
 };
 
@@ -96,11 +51,11 @@ struct field_codec<M> : counts_as_uint {
     }
     static constexpr std::size_t bound(M) noexcept { return 5; }
     static bool absent(M v, M by_default) noexcept { return v == by_default; }
-    static std::byte* write(std::byte* p, M v) noexcept { return write_uint(p, number(v)); }
+    static std::byte* write(std::byte* p, M v) noexcept { return scalar_codec<std::uint32_t>::write(p, number(v)); }
     static error read(cursor& in, std::uint8_t c, M& v) noexcept
     {
         std::uint32_t n = 0;
-        auto const e = read_uint(in, c, n);
+        auto const e = scalar_codec<std::uint32_t>::read(in, c, n);
         v = M{n};
         return e;
     }
@@ -122,68 +77,6 @@ struct field_codec<M> {
             if (n > static_cast<number>(choices_of<M>)) return error::invalid_value;
         v = static_cast<M>(n);
         return error::none;
-    }
-};
-
-template <>
-struct field_codec<timestamp> {
-    static constexpr std::size_t bound(timestamp) noexcept { return 9; }
-    static bool absent(timestamp v, timestamp by_default) noexcept { return v == by_default; }
-    static std::byte* write(std::byte* p, timestamp v) noexcept
-    {
-        return store(put(p, code::timestamp), static_cast<std::uint64_t>(v.milliseconds));
-    }
-    static error read(cursor& in, std::uint8_t c, timestamp& v) noexcept
-    {
-        return read_timestamp(in, c, v);
-    }
-};
-
-template <>
-struct field_codec<std::string_view> {
-    static constexpr std::size_t bound(std::string_view v) noexcept
-    {
-        return variable_bound(v.size());
-    }
-    static bool absent(std::string_view v, std::string_view d) noexcept { return v == d; }
-    static std::byte* write(std::byte* p, std::string_view v) noexcept
-    {
-        return write_variable(p, code::str8, v.data(), v.size());
-    }
-    static error read(cursor& in, std::uint8_t c, std::string_view& v) noexcept
-    {
-        return read_string(in, c, v);
-    }
-};
-
-template <>
-struct field_codec<symbol> {
-    static constexpr std::size_t bound(symbol v) noexcept { return variable_bound(v.text.size()); }
-    static bool absent(symbol v, symbol by_default) noexcept
-    {
-        return v.text.empty() || v == by_default;
-    }
-    static std::byte* write(std::byte* p, symbol v) noexcept
-    {
-        return write_variable(p, code::sym8, v.text.data(), v.text.size());
-    }
-    static error read(cursor& in, std::uint8_t c, symbol& v) noexcept
-    {
-        return read_symbol(in, c, v);
-    }
-};
-
-template <>
-struct field_codec<bytes_view> {
-    static constexpr std::size_t bound(bytes_view v) noexcept { return variable_bound(v.size()); }
-    static bool absent(bytes_view v, bytes_view) noexcept { return v.empty(); }
-    static std::byte* write(std::byte* p, bytes_view v) noexcept
-    {
-        return write_variable(p, code::vbin8, v.data(), v.size());
-    }
-    static error read(cursor& in, std::uint8_t c, bytes_view& v) noexcept
-    {
-        return read_variable(in, c, code::vbin8, v);
     }
 };
 

@@ -1,6 +1,4 @@
-// Format codes, and reading and writing of the primitive types. Not public. [1.6]
-//
-// Everything is inline: these few lines are the hot path of whatever encodes or decodes.
+// Format codes, octets in network order, and walking over encoded values. Not public. [1.2, 1.6]
 #pragma once
 
 #include <sluice/codec/types.hpp>
@@ -83,47 +81,6 @@ inline std::byte* put(std::byte* p, void const* from, std::size_t size) noexcept
     return p + size;
 }
 
-// ---- writing: the shortest encoding of each ----------------------------------------------------
-
-inline std::byte* write_bool(std::byte* p, bool v) noexcept
-{
-    return put(p, static_cast<std::uint8_t>(code::false_ - static_cast<std::uint8_t>(v)));
-}
-
-inline std::byte* write_uint(std::byte* p, std::uint32_t v) noexcept
-{
-    if (v == 0) return put(p, code::uint0);
-    if (v < 256) return put(put(p, code::smalluint), static_cast<std::uint8_t>(v));
-    return store(put(p, code::uint), v);
-}
-
-inline std::byte* write_ulong(std::byte* p, std::uint64_t v) noexcept
-{
-    if (v == 0) return put(p, code::ulong0);
-    if (v < 256) return put(put(p, code::smallulong), static_cast<std::uint8_t>(v));
-    return store(put(p, code::ulong), v);
-}
-
-/// Binary, string or symbol: `code8` with one octet of size, or the same type's 32-bit form.
-inline std::byte* write_variable(std::byte* p, std::uint8_t code8, void const* from,
-                                 std::size_t size) noexcept
-{
-    if (size < 256) {
-        p = put(put(p, code8), static_cast<std::uint8_t>(size));
-    } else {
-        p = store(put(p, static_cast<std::uint8_t>(code8 + 0x10)),
-                  static_cast<std::uint32_t>(size));
-    }
-    return put(p, from, size);
-}
-
-inline constexpr std::size_t variable_bound(std::size_t size) noexcept
-{
-    return size + 5;
-}
-
-// ---- reading -----------------------------------------------------------------------------------
-
 /// Where decoding stands and how far it may go.
 struct cursor {
     std::byte const* at = nullptr;
@@ -147,111 +104,6 @@ inline error read_fixed(cursor& in, Unsigned& out) noexcept
     if (in.left() < sizeof(Unsigned)) [[unlikely]] return error::truncated;
     out = load<Unsigned>(in.at);
     in.at += sizeof(Unsigned);
-    return error::none;
-}
-
-// The format code has been read; it is passed along.
-
-inline error read_bool(cursor& in, std::uint8_t format_code, bool& out) noexcept
-{
-    if (format_code == code::true_ || format_code == code::false_) [[likely]] {
-        out = format_code == code::true_;
-        return error::none;
-    }
-    if (format_code != code::boolean) return refuse(format_code);
-    std::uint8_t v = 0;
-    if (auto const e = read_fixed(in, v); e != error::none) return e;
-    if (v > 1) return error::invalid_value;
-    out = v != 0;
-    return error::none;
-}
-
-inline error read_ubyte(cursor& in, std::uint8_t format_code, std::uint8_t& out) noexcept
-{
-    return format_code == code::ubyte ? read_fixed(in, out) : refuse(format_code);
-}
-
-inline error read_ushort(cursor& in, std::uint8_t format_code, std::uint16_t& out) noexcept
-{
-    return format_code == code::ushort ? read_fixed(in, out) : refuse(format_code);
-}
-
-inline error read_uint(cursor& in, std::uint8_t format_code, std::uint32_t& out) noexcept
-{
-    if (format_code == code::smalluint) {
-        if (in.at == in.end) [[unlikely]] return error::truncated;
-        out = octet(in.at++);
-        return error::none;
-    }
-    if (format_code == code::uint) return read_fixed(in, out);
-    if (format_code != code::uint0) return refuse(format_code);
-    out = 0;
-    return error::none;
-}
-
-inline error read_ulong(cursor& in, std::uint8_t format_code, std::uint64_t& out) noexcept
-{
-    if (format_code == code::smallulong) {
-        if (in.at == in.end) [[unlikely]] return error::truncated;
-        out = octet(in.at++);
-        return error::none;
-    }
-    if (format_code == code::ulong) return read_fixed(in, out);
-    if (format_code != code::ulong0) return refuse(format_code);
-    out = 0;
-    return error::none;
-}
-
-inline error read_timestamp(cursor& in, std::uint8_t format_code, timestamp& out) noexcept
-{
-    if (format_code != code::timestamp) return refuse(format_code);
-    std::uint64_t v = 0;
-    auto const e = read_fixed(in, v);
-    out.milliseconds = static_cast<std::int64_t>(v);
-    return e;
-}
-
-/// The octets of a binary, string or symbol whose short form is `code8`; content unchecked.
-inline error read_variable(cursor& in, std::uint8_t format_code, std::uint8_t code8,
-                           bytes_view& out) noexcept
-{
-    std::uint32_t size = 0;
-    if (format_code == code8) [[likely]] {
-        if (in.at == in.end) [[unlikely]] return error::truncated;
-        size = octet(in.at++);
-    } else if (format_code == code8 + 0x10) {
-        if (auto const e = read_fixed(in, size); e != error::none) return e;
-    } else {
-        return refuse(format_code);
-    }
-    if (in.left() < size) [[unlikely]] return error::truncated;
-    out = {in.at, size};
-    in.at += size;
-    return error::none;
-}
-
-inline std::string_view as_chars(bytes_view b) noexcept
-{
-    return {reinterpret_cast<char const*>(b.data()), b.size()};
-}
-
-inline error read_string(cursor& in, std::uint8_t format_code, std::string_view& out) noexcept
-{
-    bytes_view octets;
-    if (auto const e = read_variable(in, format_code, code::str8, octets); e != error::none)
-        return e;
-    if (!is_utf8(octets.data(), octets.size())) [[unlikely]] return error::invalid_utf8;
-    out = as_chars(octets);
-    return error::none;
-}
-
-inline error read_symbol(cursor& in, std::uint8_t format_code, symbol& out) noexcept
-{
-    bytes_view octets;
-    if (auto const e = read_variable(in, format_code, code::sym8, octets); e != error::none)
-        return e;
-    if (!is_ascii(octets.data(), octets.size())) [[unlikely]] return error::invalid_value;
-    out.text = as_chars(octets);
     return error::none;
 }
 
