@@ -56,12 +56,14 @@ public:
     /// Opens (initiator) or accepts the peer's open (listener). With a SASL layer, open waits for its outcome.
     /// @returns error::invalid_state if it was called before, or the peer's open was refused.
     std::error_code open();
-    /// Closes, at once: what is queued is dropped. Refuses a peer's open that waits for its answer.
+    /// Closes. Without an error, sessions are ended first, each after the deliveries that it has begun and its
+    /// dispositions; with one, or `overtake`, at once. Refuses a peer's open that waits for its answer.
     /// @returns error::invalid_state if it is closed or closing already (harmless).
-    std::error_code close(amqp_error why = {});
+    std::error_code close(amqp_error why = {}, bool overtake = false);
     /// Begins a session. @returns error::connection_not_open after the end, error::channel_max_exceeded.
     result<session*> begin(session_options options = {});
-    /// Frees a session and its links after event_kind::session_ended. @pre session.state() is ended
+    /// Gives a session and its links back after event_kind::session_ended; what is left of it goes as soon as the peer
+    /// has answered.
     void forget(session& s);
 
     // SASL [5.3]: each answers the event of its name in event.hpp; error::invalid_state out of turn.
@@ -108,18 +110,21 @@ private:
 
     enum class layer : std::uint8_t { header, sasl_header, sasl, amqp };
     enum class sasl_step : std::uint8_t { none, wait_mechanisms, choose, wait_init, decide, wait_challenge, respond,
-        wait_response, done, failed };
+        wait_response, done };
 
     // input, step by step
     std::size_t take(bytes_view in);
     std::size_t take_partial(bytes_view in);
-    bool on_octets(bytes_view whole);
+    void on_octets(bytes_view whole);
     std::size_t wanted(bytes_view start) const noexcept;
     void on_protocol_header(bytes_view header);
     void on_sasl_header();
     void on_amqp_header();
+    void refuse_header(std::string text);
     void on_frame(bytes_view frame);
-    void on_sasl_frame(std::uint64_t descriptor, bytes_view body);
+    void on_sasl_frame(bytes_view body);
+    template <class Frame>
+    bool decode_sasl(bytes_view body, Frame& out);
     void on_sasl_outcome(struct sasl_outcome const& o);
     void on_amqp_frame(std::uint16_t channel, bytes_view body);
     void on_open(bytes_view body);
@@ -134,34 +139,42 @@ private:
     bool step(connection_event on) noexcept;
 
     // output, step by step
+    void start_output();
     std::size_t write_preamble(std::span<std::byte> out);
     std::size_t write_open(std::span<std::byte> out);
+    bool open_is_due() const noexcept;
+    bool close_is_due() const noexcept;
     std::size_t write_close(std::span<std::byte> out);
     std::size_t write_sessions(std::span<std::byte> out);
     template <class Performative>
     std::size_t put(frame_type type, std::uint16_t channel, Performative const& p, std::span<std::byte> out);
-    void queue_sasl(bytes frame);
+    void queue_header(protocol_id id);
+    template <class Frame>
+    void queue_sasl(Frame const& frame);
     bool may_write_sessions() const noexcept;
 
     void activate(session& s) noexcept;
     bool bind_channel(session& s);
+    bool has_channel(session const& s) const noexcept;
+    void release_remote_channel(session& s) noexcept;
     void unmap(session& s) noexcept;
-    void recycle_final() noexcept;
+    void recycle(event& e) noexcept;
+    void purge(session const* s, link const* l) noexcept;
+    void free(session& s);
 
     connection_options options_;
     connection_state state_ = connection_state::start;
     layer layer_in_ = layer::header;
     sasl_step sasl_ = sasl_step::none;
-    bool sasl_active_ = false;        // a SASL layer is in progress or done
-    bool sasl_header_sent_ = false;
+    bool output_started_ = false;
     bool header_sent_ = false;
+    bool open_sent_ = false;
     bool open_wanted_ = false;
     bool close_wanted_ = false;
+    bool close_overtakes_ = false;
     bool close_sent_ = false;
     bool reported_ = false;
     bool closed_by_peer_ = false;
-    bool requested_ = false;
-    bool refuse_header_ = false;      // answer a wrong header with ours, then end
     bool output_ended_ = false;
     bool heartbeat_due_ = false;
     std::error_code close_code_;
@@ -176,7 +189,7 @@ private:
     std::vector<std::string> sasl_offer_{"ANONYMOUS"};
     std::string sasl_mechanism_;
     bytes sasl_bytes_;
-    bytes sasl_out_;                  // encoded SASL frames to send
+    bytes preamble_;                  // protocol headers and SASL frames to send
 
     bytes partial_;                   // the start of a frame that has not come whole
     detail::ring<event> events_;

@@ -46,12 +46,13 @@ private:
         bool resume = false;
         receiver_settle_mode mode = receiver_settle_mode::first;
         std::uint32_t message_format = 0;
-        delivery_number id;
-        delivery_tag tag;
-        bytes state;
-        bytes payload;
+        delivery_number id{};
+        delivery_tag tag{};
+        bytes state{};
+        bytes payload{};
     };
     friend class session;
+    friend class receiver;
     bool count_frame(transfer const& t);
     bool check_first(receiver& link, transfer const& t);
     bool check_continuation(receiver& link, transfer const& t);
@@ -78,6 +79,9 @@ private:
     std::size_t buffered_max_;
     std::size_t partial_ = 0;        // deliveries half here
     detail::ring<waiting_frame> waiting_;
+    std::size_t links_waiting_ = 0;  // links that have frames in there
+    std::uint64_t pass_ = 0;
+    bool moving_ = false;
 };
 
 }  // namespace sluice::engine

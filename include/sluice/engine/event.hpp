@@ -6,6 +6,7 @@
 
 namespace sluice::engine {
 
+class connection;
 class session;
 class link;
 class sender;
@@ -50,7 +51,7 @@ enum class event_kind : std::uint8_t {
 struct event {
     event_kind kind{};
     bool final = false;  ///< the delivery is gone with the next poll_event()
-    std::error_code code;
+    std::error_code code{};
     engine::session* session = nullptr;
     engine::link* link = nullptr;
     outgoing_delivery* outgoing = nullptr;

@@ -56,6 +56,7 @@ public:
 
 protected:
     friend class engine::session;
+    friend class connection;
     friend class write_queue;
     friend class delivery_inbox;
     link(engine::session& s, sluice::role r, link_options options);
@@ -80,7 +81,8 @@ protected:
     bool overtake_ = false;
     bool refused_ = false;         // a terminus that the other side decides on is null
     bool closed_by_peer_ = false;
-    bool ended_reported_ = false;
+    bool reported_ = false;        // link_detached was raised
+    bool forgotten_ = false;
     bool flow_pending_ = false;
     bool echo_pending_ = false;
     amqp_error detach_error_;      // ours, to be sent
@@ -88,7 +90,6 @@ protected:
     sluice::attach remote_;
     bytes remote_bytes_;
     detail::list_hook<link> detach_hook_;
-    detail::list_hook<link> waiting_hook_;
 };
 
 }  // namespace sluice::engine

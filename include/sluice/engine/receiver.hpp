@@ -14,7 +14,8 @@ public:
     void add_credit(std::uint32_t more);
     /// Automatic credit: deliveries held by the owner and credit outstanding are kept at `window` together.
     void set_credit_window(std::uint32_t window);
-    /// Asks the peer to use its credit up or give it back; ends with event_kind::drained. No credit: at once.
+    /// Asks the peer to use its credit up or give it back; ends with event_kind::drained, at once if there is no
+    /// credit. Turns automatic credit off: credit is 0 afterwards, until it is set again.
     void drain();
     /// Asks for a flow on this link; with `echo` the peer is asked for one of its own. [2.7.4]
     void request_flow(bool echo = false);
@@ -58,7 +59,9 @@ private:
     void on_flow(flow const& peer);
     void top_up();
     std::uint32_t credit_to_write() noexcept;
-    void give_back_credit_of(incoming_delivery& delivery) noexcept;
+    void check_drained();
+    void let_go(incoming_delivery& delivery);
+    void discard_body(incoming_delivery& delivery);
 
     incoming_delivery::list here_;
     incoming_delivery* partial_ = nullptr;
@@ -74,6 +77,10 @@ private:
     bool drain_ = false;
     std::size_t unread_ = 0;            // octets of body()
     std::size_t waiting_frames_ = 0;    // in the session's inbox
+    bool half_waits_ = false;           // the last of them is not its delivery's last
+    delivery_number half_id_;
+    std::uint64_t blocked_in_pass_ = 0;
+    incoming_delivery* streamed_begun_ = nullptr;  // announced at its first frame
 };
 
 }  // namespace sluice::engine

@@ -43,7 +43,8 @@ public:
     /// Asks for a session flow, with `echo` for one of the peer's. [2.7.4]
     void request_flow(bool echo = false) { queue_.request_flow(nullptr, echo); }
 
-    /// Frees a link after event_kind::link_detached (or session_ended). @pre link.state() is ended
+    /// Gives a link back after its event_kind::link_detached (or session_ended): its deliveries are gone, the rest goes
+    /// as soon as the peer has answered.
     void forget(link& l);
 
     /// Why the session ended: the peer's error if it named one, else ours, else the connection's.
@@ -77,6 +78,8 @@ private:
     void on_begin(sluice::begin const& b, bytes_view encoded);
     void on_frame(std::uint64_t descriptor, bytes_view body);
     void on_attach(bytes_view body);
+    void answer_attach(link& l, sluice::attach const& a, bytes_view encoded);
+    link& make_remote_link(sluice::attach const& a);
     void on_flow(bytes_view body);
     void on_transfer(bytes_view body);
     void on_disposition(bytes_view body);
@@ -93,6 +96,9 @@ private:
     void bind_remote(link& l, handle h);
     bool bind_local(link& l);
     void unbind(link& l) noexcept;
+    template <class Link>
+    result<Link*> attach_link(link_options options);
+    void free(link& l);
 
     /// Ends this session because the peer broke a rule; `text` holds both numbers.
     void fail(sluice::error code, std::string_view condition, std::string text);
@@ -108,6 +114,7 @@ private:
     void release(outgoing_delivery& d) noexcept;
     void release(incoming_delivery& d) noexcept;
     void lose_deliveries(link& l);
+    void release_deliveries(link& l);
     void wake() noexcept;
 
     engine::connection& connection_;
@@ -119,6 +126,7 @@ private:
     bool begin_queued_ = false;
     bool ended_by_peer_ = false;
     bool reported_ = false;
+    bool forgotten_ = false;
     bool active_ = false;      // in the connection's list of sessions that may have something to write
     std::error_code end_code_;
     amqp_error end_error_;     // ours, to be sent

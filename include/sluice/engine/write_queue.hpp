@@ -8,8 +8,10 @@
 namespace sluice::engine {
 
 /// What one call of write_next() did.
+enum class write_status : std::uint8_t { wrote, idle, no_room };
+
 struct write_result {
-    enum class status : std::uint8_t { wrote, idle, no_room } status = status::idle;
+    write_status status = write_status::idle;
     std::size_t size = 0;
 };
 
@@ -38,6 +40,9 @@ struct session_counters {
 class write_queue {
 public:
     write_queue(session& owner, session_options const& options) noexcept;
+
+    /// The owner's options are known only now (listener); nothing was written yet.
+    void restart(session_options const& options) noexcept;
 
     void push_attach(link& l);
     /// Merges with the disposition before it where both say the same of neighbouring deliveries.
@@ -76,12 +81,14 @@ private:
         bool settled = false;
         bool is_accepted = false;
         bool has_state = false;
-        delivery_number first;
-        delivery_number last;
-        bytes state;  // of outcomes other than accepted
+        delivery_number first{};
+        delivery_number last{};
+        bytes state{};  // of outcomes other than accepted
     };
 
     friend class session;
+    friend class sender;
+    friend class link;
     bool may_transfer() const noexcept;
     bool flows_due() const noexcept;
     bool attach_must_wait(link const& l) const noexcept;
@@ -117,8 +124,8 @@ private:
     std::uint32_t outgoing_window_;
     std::uint32_t remote_window_ = 0;        // transfer frames, not bytes
     std::uint32_t window_at_last_news_ = 0;
+    std::uint32_t last_peer_window_ = 0;
     bool asked_for_window_ = false;
-    bool knows_window_ = false;
 
     detail::ring<control> control_;
     detail::ring<link*> flows_;              // nullptr: the session's; at most one entry a link and round

@@ -1,0 +1,229 @@
+// Commands of a connection, its channels, its events and how it ends.
+#include <sluice/engine/connection.hpp>
+
+#include <sluice/codec/codec.hpp>
+#include <sluice/engine/detail/fit_error.hpp>
+
+#include <algorithm>
+#include <cassert>
+
+namespace sluice::engine {
+
+connection::connection(connection_options options) : options_{std::move(options)}
+{
+    options_.max_frame_size = std::max(options_.max_frame_size, frame_size_min_max);
+    options_.outgoing_frame_max = std::max(options_.outgoing_frame_max, frame_size_min_max);
+    options_.events_max = std::max(options_.events_max, 1u);
+    channel_max_ = options_.channel_max;
+}
+
+connection::~connection() = default;
+
+bool connection::step(connection_event on) noexcept
+{
+    auto const next = connection_table.next(state_, on);
+    if (next) state_ = *next;
+    return next.has_value();
+}
+
+std::error_code connection::open()
+{
+    if (open_wanted_ || close_wanted_ || state_ == connection_state::ended) return make_error_code(error::invalid_state);
+    if (options_.listener && state_ != connection_state::open_received) return make_error_code(error::invalid_state);
+    open_wanted_ = true;
+    return {};
+}
+
+std::error_code connection::close(amqp_error why, bool overtake)
+{
+    if (close_sent_ || state_ == connection_state::ended || output_ended_) return make_error_code(error::invalid_state);
+    if (close_wanted_) {
+        if (!overtake && why.empty()) return make_error_code(error::invalid_state);
+        close_overtakes_ = true;
+        return {};
+    }
+    close_wanted_ = true;
+    close_overtakes_ = overtake || !why.empty() || state_ != connection_state::opened;
+    detail::fit(why, outgoing_frame_max_);
+    close_error_ = std::move(why);
+    close_code_ = make_error_code(error::closed_locally);
+    if (error_.empty()) error_ = close_error_;
+    if (!close_overtakes_)
+        for (auto& s : sessions_) s->end();
+    return {};
+}
+
+result<session*> connection::begin(session_options options)
+{
+    if (close_wanted_ || reported_ || state_ == connection_state::ended) return unexpected{error::connection_not_open};
+    std::unique_ptr<session> made{new session{*this, std::move(options)}};
+    if (!bind_channel(*made)) return unexpected{error::channel_max_exceeded};
+    auto* const s = made.get();
+    sessions_.push_back(std::move(made));
+    s->begin_queued_ = true;
+    activate(*s);
+    return s;
+}
+
+bool connection::bind_channel(session& s)
+{
+    for (std::size_t i = 0; i <= channel_max_; ++i) {
+        if (i == local_channels_.size()) local_channels_.push_back(nullptr);
+        if (local_channels_[i]) continue;
+        local_channels_[i] = &s;
+        s.local_channel_ = static_cast<std::uint16_t>(i);
+        return true;
+    }
+    return false;
+}
+
+bool connection::has_channel(session const& s) const noexcept
+{
+    return s.local_channel_ < local_channels_.size() && local_channels_[s.local_channel_] == &s;
+}
+
+session* connection::find_remote(std::uint16_t channel) const noexcept
+{
+    return channel < remote_channels_.size() ? remote_channels_[channel] : nullptr;
+}
+
+void connection::release_remote_channel(session& s) noexcept
+{
+    if (find_remote(s.remote_channel_) == &s) remote_channels_[s.remote_channel_] = nullptr;
+}
+
+/// Both ends are through: both channels may be used again.
+void connection::unmap(session& s) noexcept
+{
+    if (has_channel(s)) local_channels_[s.local_channel_] = nullptr;
+    release_remote_channel(s);
+}
+
+void connection::activate(session& s) noexcept
+{
+    if (s.active_) return;
+    s.active_ = true;
+    active_.push_back(s);
+}
+
+void connection::forget(session& s)
+{
+    assert(s.reported_);
+    for (auto& l : s.links_) {
+        if (!l->forgotten_) s.release_deliveries(*l);
+        l->forgotten_ = true;
+    }
+    purge(&s, nullptr);
+    s.forgotten_ = true;
+    if (s.state_ == session_state::ended) free(s);
+}
+
+void connection::free(session& s)
+{
+    if (s.active_) active_.remove(s);
+    auto const at = std::find_if(sessions_.begin(), sessions_.end(), [&](auto const& p) { return p.get() == &s; });
+    std::swap(*at, sessions_.back());
+    sessions_.pop_back();
+}
+
+// ---- events
+
+void connection::emit(event e) { events_.push_back(e); }
+
+void connection::recycle(event& e) noexcept
+{
+    if (!e.final) return;
+    e.final = false;
+    if (e.outgoing) e.session->release(*e.outgoing);
+    else if (e.incoming) e.session->release(*e.incoming);
+}
+
+/// Events that refer to what is about to be freed will not be seen.
+void connection::purge(session const* s, link const* l) noexcept
+{
+    auto const drop = [&](event& e) {
+        if (!(s && e.session == s) && !(l && e.link == l)) return;
+        recycle(e);
+        e.session = nullptr;
+    };
+    for (std::size_t i = 0; i < events_.size(); ++i) drop(events_[i]);
+    drop(last_);
+}
+
+bool connection::poll_event(event& out)
+{
+    recycle(last_);
+    while (!events_.empty()) {
+        last_ = events_.front();
+        events_.pop_front();
+        if (last_.kind >= event_kind::session_requested && !last_.session) continue;  // purged
+        out = last_;
+        return true;
+    }
+    last_ = {};
+    return false;
+}
+
+// ---- ends
+
+void connection::fail(sluice::error code, std::string_view condition, std::string text)
+{
+    if (reported_) return;
+    close({.condition = std::string{condition}, .description = std::move(text), .info = {}}, true);
+    finish(make_error_code(code));
+}
+
+void connection::finish(std::error_code code)
+{
+    if (reported_) return;
+    reported_ = true;
+    auto const why = code ? code : make_error_code(error::closed_locally);
+    for (std::size_t i = sessions_.size(); i-- > 0;) {  // one that was forgotten leaves the table
+        auto& s = *sessions_[i];
+        s.on_connection_lost(why, error_);
+    }
+    emit({.kind = event_kind::connection_closed, .code = code});
+}
+
+void connection::transport_closed(std::error_code why)
+{
+    output_ended_ = true;
+    auto const clean = state_ == connection_state::ended || (close_wanted_ && close_error_.empty());
+    step(connection_event::transport_lost);
+    state_ = connection_state::ended;
+    finish(clean ? std::error_code{} : why);
+}
+
+time_point connection::tick(time_point now)
+{
+    if (!clock_started_) {
+        clock_started_ = true;
+        started_ = last_received_ = last_written_ = now;
+    }
+    auto next = time_point::max();
+    if (state_ == connection_state::ended || output_ended_) return next;
+    auto const due = [&](time_point since, std::uint32_t after_ms) {
+        auto const at = since + time_point{after_ms};
+        if (now >= at) return true;
+        next = std::min(next, at);
+        return false;
+    };
+    auto const shaking_hands = remote_bytes_.empty() && !reported_;
+    if (shaking_hands && options_.handshake_timeout_ms != 0 && due(started_, options_.handshake_timeout_ms)) {
+        error_ = {.condition = condition::resource_limit_exceeded,
+                  .description = "the peer did not open within " + std::to_string(options_.handshake_timeout_ms) + " ms",
+                  .info = {}};
+        finish(make_error_code(error::handshake_timeout));
+        output_ended_ = true;
+        return time_point::max();
+    }
+    auto const timeout = options_.idle_timeout_ms;
+    if (!shaking_hands && timeout != 0 && !reported_ && due(last_received_, timeout)) {
+        fail(error::idle_timeout_expired, condition::resource_limit_exceeded,
+             "nothing received for " + std::to_string(timeout) + " ms [2.4.5]");
+    }
+    if (heartbeat_ms_ != 0 && !close_sent_ && due(last_written_, heartbeat_ms_)) heartbeat_due_ = true;
+    return next;
+}
+
+}  // namespace sluice::engine

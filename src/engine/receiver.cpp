@@ -1,0 +1,192 @@
+// The receiving end of a link.
+#include <sluice/engine/receiver.hpp>
+
+#include <sluice/engine/connection.hpp>
+
+#include <algorithm>
+
+namespace sluice::engine {
+
+receiver::receiver(engine::session& s, link_options options) : link{s, role::receiver, std::move(options)}
+{
+    window_ = options_.credit_window;
+    credit_ = window_;
+}
+
+receiver::~receiver() = default;
+
+void receiver::set_credit(std::uint32_t credit)
+{
+    window_ = 0;
+    credit_ = credit;
+    request_flow();
+}
+
+void receiver::add_credit(std::uint32_t more)
+{
+    auto const sum = static_cast<std::uint64_t>(credit_) + more;
+    set_credit(static_cast<std::uint32_t>(std::min<std::uint64_t>(sum, 0xffff'ffff)));
+}
+
+void receiver::set_credit_window(std::uint32_t window)
+{
+    window_ = window;
+    credit_ = window > held_ ? window - held_ : 0;
+    request_flow();
+}
+
+void receiver::drain()
+{
+    if (credit_ == 0 && granted_ == 0) {
+        session_->emit({.kind = event_kind::drained, .session = session_, .link = this});
+        return;
+    }
+    window_ = 0;
+    drain_ = true;
+    request_flow();
+}
+
+/// The credit is gone and all that it paid for is here.
+void receiver::check_drained()
+{
+    if (!drain_ || granted_ != 0 || partial_ || waiting_frames_ != 0) return;
+    drain_ = false;
+    credit_ = 0;
+    session_->emit({.kind = event_kind::drained, .session = session_, .link = this});
+}
+
+void receiver::request_flow(bool echo) { session_->queue_.request_flow(this, echo); }
+
+/// Called when the peer's attach is here: its count is where ours starts. [2.6.7]
+void receiver::on_attached()
+{
+    delivery_count_ = remote_.initial_delivery_count.value_or(sequence_number{0});
+    knows_count_ = true;
+    // A flow written before had no delivery-count: it counted from the sender's first one.
+    written_limit_ = delivery_count_ + granted_;
+    if (credit_ > 0 && granted_ == 0) request_flow();
+}
+
+/// The peer's view of the link: its count may run ahead of ours when it gave credit back. [2.6.7]
+void receiver::on_flow(flow const& peer)
+{
+    if (peer.available) available_ = *peer.available;
+    if (peer.delivery_count) {
+        auto const given_back = distance(delivery_count_, *peer.delivery_count);
+        if (given_back > 0) {
+            auto const lost = static_cast<std::uint32_t>(given_back);
+            delivery_count_ = *peer.delivery_count;
+            credit_ -= std::min(credit_, lost);
+            granted_ -= std::min(granted_, lost);
+        }
+        // The sender knows our latest limit: what was granted beyond it before is void.
+        if (peer.link_credit && *peer.delivery_count + *peer.link_credit == written_limit_)
+            granted_ = static_cast<std::uint32_t>(std::max(0, distance(delivery_count_, written_limit_)));
+    }
+    check_drained();
+    if (peer.echo) request_flow();
+    top_up();
+}
+
+/// Automatic credit: grants anew when half of the window is free, so that one flow serves many deliveries.
+void receiver::top_up()
+{
+    if (window_ == 0 || drain_ || !attached()) return;
+    auto const wanted = window_ > held_ ? window_ - held_ : 0;
+    if (wanted <= credit_ || wanted - credit_ < std::max(1u, window_ / 2)) return;
+    credit_ = wanted;
+    request_flow();
+}
+
+std::uint32_t receiver::credit_to_write() noexcept
+{
+    if (window_ != 0 && !drain_) credit_ = window_ > held_ ? window_ - held_ : 0;
+    granted_ = std::max(granted_, credit_);
+    written_limit_ = delivery_count_ + credit_;
+    return credit_;
+}
+
+std::error_code receiver::update(incoming_delivery& d, raw_value state)
+{
+    if (d.remotely_settled_ || d.state_ == incoming_state::settled || d.state_ == incoming_state::aborted)
+        return make_error_code(error::already_settled);
+    session_->queue_.push_disposition(role::receiver, d.id_, false, state);
+    if (auto const next = incoming_table.next(d.state_, incoming_event::answer)) d.state_ = *next;
+    return {};
+}
+
+std::error_code receiver::settle(incoming_delivery& d, raw_value state)
+{
+    auto const gone = d.state_ == incoming_state::settled || d.state_ == incoming_state::aborted;
+    auto const second = !gone && !d.remotely_settled_ && rcv_settle_mode_ == receiver_settle_mode::second &&
+                        d.complete_ && !state.empty() && kind_of(state) != outcome_kind::received;
+    if (second) {
+        if (d.state_ == incoming_state::answered) return make_error_code(error::already_settled);
+        return update(d, state);  // held and in the index until the sender settles [2.6.12]
+    }
+    discard_body(d);
+    if (!gone && !d.remotely_settled_)
+        session_->queue_.push_disposition(role::receiver, d.id_, true, state);
+    if (!gone && !d.complete_) {
+        d.dropped_ = true;  // the rest is still to come and is thrown away as it does
+        d.remotely_settled_ = true;
+        return {};
+    }
+    if (d.indexed_) session_->incoming_.remove(d.id_);
+    let_go(d);
+    return gone ? make_error_code(error::already_settled) : std::error_code{};
+}
+
+/// The owner holds it no longer: its place in the credit window is free.
+void receiver::let_go(incoming_delivery& d)
+{
+    discard_body(d);
+    if (held_ > 0) --held_;
+    here_.remove(d);
+    session_->release(d);
+    top_up();
+}
+
+void receiver::discard_body(incoming_delivery& d)
+{
+    auto const size = d.body_.size() - d.consumed_;
+    d.body_.clear();  // keeps its capacity for the next delivery
+    d.consumed_ = 0;
+    if (size == 0) return;
+    unread_ -= size;
+    session_->inbox_.buffered_ -= size;
+    session_->inbox_.on_room(*this);
+}
+
+bytes receiver::take_body(incoming_delivery& d)
+{
+    auto const size = d.body_.size() - d.consumed_;
+    if (d.consumed_ > 0) d.body_.erase(d.body_.begin(), d.body_.begin() + static_cast<std::ptrdiff_t>(d.consumed_));
+    d.consumed_ = 0;
+    bytes out = std::move(d.body_);
+    d.body_.clear();
+    unread_ -= size;
+    session_->inbox_.buffered_ -= size;
+    if (size > 0) session_->inbox_.on_room(*this);
+    return out;
+}
+
+void receiver::consume(incoming_delivery& d, std::size_t count)
+{
+    count = std::min(count, d.body_.size() - d.consumed_);
+    d.consumed_ += count;
+    d.announced_ = false;
+    unread_ -= count;
+    session_->inbox_.buffered_ -= count;
+    // Moves the rest to the front only when that is cheaper than what was consumed: linear in all.
+    if (d.consumed_ == d.body_.size()) {
+        d.body_.clear();
+        d.consumed_ = 0;
+    } else if (d.consumed_ > d.body_.size() / 2) {
+        d.body_.erase(d.body_.begin(), d.body_.begin() + static_cast<std::ptrdiff_t>(d.consumed_));
+        d.consumed_ = 0;
+    }
+    if (count > 0) session_->inbox_.on_room(*this);
+}
+
+}  // namespace sluice::engine

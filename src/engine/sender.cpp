@@ -1,0 +1,153 @@
+// The sending end of a link.
+#include <sluice/engine/sender.hpp>
+
+#include <sluice/engine/connection.hpp>
+
+#include <algorithm>
+
+namespace sluice::engine {
+
+sender::sender(engine::session& s, link_options options) : link{s, role::sender, std::move(options)}
+{
+    delivery_count_ = options_.initial_delivery_count;
+}
+
+sender::~sender() = default;
+
+result<outgoing_delivery*> sender::send(payload body, send_options const& options)
+{
+    return enqueue(body, nullptr, options);
+}
+
+result<outgoing_delivery*> sender::send(body_source& source, send_options const& options)
+{
+    return enqueue({}, &source, options);
+}
+
+std::error_code sender::check(std::size_t size, send_options const& options) const noexcept
+{
+    if (state_ >= link_state::detach_sent || detach_queued_ || refused_ || reported_ || session_->queue_.end_queued_)
+        return make_error_code(error::link_not_attached);
+    if (options.tag.size() > 32 || (options.resume && options.tag.empty()))
+        return make_error_code(error::invalid_argument);
+    auto const limit = remote_.max_message_size.value_or(0);  // absent and 0: no limit [2.7.3]
+    if (limit != 0 && size > limit) return make_error_code(error::message_size_exceeded);
+    return {};
+}
+
+result<outgoing_delivery*> sender::enqueue(payload body, body_source* source, send_options const& options)
+{
+    if (auto const failed = check(body.size(), options)) return unexpected{failed};
+    auto& d = session_->connection_.outgoing_pool_.acquire();
+    d.context = options.context;
+    d.link_ = this;
+    d.payload_ = body;
+    d.source_ = source;
+    d.settled_ = snd_settle_mode_ == sender_settle_mode::settled ||
+                 (options.settled && snd_settle_mode_ == sender_settle_mode::mixed);
+    d.notify_sent_ = options.notify_sent;
+    d.resume_ = options.resume;
+    d.message_format_ = options.message_format;
+    if (!options.tag.empty()) {
+        std::copy(options.tag.begin(), options.tag.end(), d.tag_.octets.begin());
+        d.tag_.size = static_cast<std::uint8_t>(options.tag.size());
+    } else {
+        auto const n = next_tag_++;
+        auto const size = n >> 32 ? 8u : 4u;
+        for (unsigned i = 0; i < size; ++i) d.tag_.octets[i] = static_cast<std::byte>(n >> 8 * (size - 1 - i));
+        d.tag_.size = static_cast<std::uint8_t>(size);
+    }
+    if (!options.state.empty())
+        d.local_state_.assign(options.state.encoded.begin(), options.state.encoded.end());
+    queue_.push_back(d);
+    ++unbegun_;
+    if (queue_.size() == 1) wake();
+    return &d;
+}
+
+void sender::body_ready(outgoing_delivery& delivery)
+{
+    delivery.source_ready_ = true;
+    wake();
+}
+
+std::error_code sender::cancel(outgoing_delivery& d)
+{
+    auto const next = outgoing_table.next(d.state_, outgoing_event::cancel);
+    if (!next) return make_error_code(error::invalid_state);
+    if (*next == outgoing_state::withdrawn) {
+        queue_.remove(d);
+        --unbegun_;
+        d.state_ = *next;
+        session_->emit({.kind = event_kind::aborted, .final = true, .code = make_error_code(error::operation_aborted),
+                        .session = session_, .link = this, .outgoing = &d});
+        if (drain_) session_->queue_.answer_drain(*this);
+        if (!sendable()) session_->queue_.unschedule(*this);
+    } else {
+        d.state_ = *next;
+        wake();
+    }
+    return {};
+}
+
+std::error_code sender::settle(outgoing_delivery& d)
+{
+    if (d.state_ == outgoing_state::settled) return make_error_code(error::already_settled);
+    auto const next = outgoing_table.next(d.state_, outgoing_event::settle);
+    if (!next) return make_error_code(error::invalid_state);
+    d.state_ = *next;
+    session_->queue_.push_disposition(role::sender, d.id_, true, d.remote_state());
+    if (d.indexed_) session_->outgoing_.remove(d.id_);
+    sent_.remove(d);
+    session_->release(d);
+    return {};
+}
+
+/// The peer's credit, as the formula of [2.6.7] has it; 64 bits, for a limit may lie behind what was sent.
+void sender::on_flow(flow const& peer)
+{
+    if (peer.link_credit) {
+        auto const count = peer.delivery_count.value_or(options_.initial_delivery_count);
+        auto const ahead = static_cast<std::int64_t>(distance(delivery_count_, count)) +
+                           static_cast<std::int64_t>(*peer.link_credit);
+        auto const before = credit_;
+        credit_ = static_cast<std::uint32_t>(std::clamp<std::int64_t>(ahead, 0, 0xffff'ffff));
+        if (credit_ > before)
+            session_->emit({.kind = event_kind::credit, .session = session_, .link = this});
+    }
+    drain_ = peer.drain;
+    if (peer.echo) session_->queue_.request_flow(this, false);
+    wake();
+    if (drain_) session_->queue_.answer_drain(*this);
+}
+
+void sender::withdraw_unbegun(std::error_code why)
+{
+    auto* d = queue_.front();
+    while (d) {
+        auto* const after = outgoing_delivery::list::after(d);
+        if (d->state_ == outgoing_state::queued) {
+            queue_.remove(*d);
+            d->state_ = outgoing_state::withdrawn;
+            session_->emit({.kind = event_kind::aborted, .final = true, .code = why, .session = session_,
+                            .link = this, .outgoing = d});
+        }
+        d = after;
+    }
+    unbegun_ = 0;
+}
+
+bool sender::sendable() const noexcept
+{
+    auto const* const d = queue_.front();
+    if (!d || state_ != link_state::attached) return false;
+    if (d->state_ == outgoing_state::aborting) return true;
+    return d->source_ready_ && (d->state_ == outgoing_state::begun || credit_ > 0);
+}
+
+void sender::wake() noexcept
+{
+    if (!scheduled_ && sendable()) session_->queue_.schedule(*this);
+}
+
+}  // namespace sluice::engine

@@ -1,0 +1,243 @@
+// Transfer frames: an id is given out in the step that appends the frame's bytes, and nowhere else. [2.5.6, 2.6.14]
+#include <sluice/engine/write_queue.hpp>
+
+#include <sluice/codec/codec.hpp>
+#include <sluice/engine/connection.hpp>
+#include <sluice/engine/detail/write_queue_put.hpp>
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+
+namespace sluice::engine {
+
+using status = write_status;
+
+namespace {
+
+/// Sets a flag for one scope: flows asked for within it are deferred.
+class flag_guard {
+public:
+    explicit flag_guard(bool& flag) noexcept : flag_{flag} { flag_ = true; }
+    ~flag_guard() { flag_ = false; }
+    flag_guard(flag_guard const&) = delete;
+    flag_guard& operator=(flag_guard const&) = delete;
+
+private:
+    bool& flag_;
+};
+
+/// Octets [from, from + count) of the two parts, to `to`.
+void copy_payload(payload const& p, std::uint64_t from, std::size_t count, std::byte* to) noexcept
+{
+    auto const head = p.head.size();
+    if (from < head) {
+        auto const n = std::min(count, head - static_cast<std::size_t>(from));
+        std::memcpy(to, p.head.data() + from, n);
+        to += n;
+        count -= n;
+        from += n;
+    }
+    if (count > 0) std::memcpy(to, p.tail.data() + (from - head), count);
+}
+
+}  // namespace
+
+void write_queue::begin_delivery(sender&, outgoing_delivery& d, transfer& t) noexcept
+{
+    t.delivery_id = next_delivery_id_;
+    t.delivery_tag = d.tag_.view();
+    t.message_format = d.message_format_;
+    if (d.settled_) t.settled = true;
+    t.state = {d.local_state_};
+    t.resume = d.resume_;
+}
+
+void write_queue::count_transfer() noexcept
+{
+    ++next_outgoing_id_;  // [2.5.6] before any other frame of this session
+    --remote_window_;
+    auto& counters = session_.counters_;
+    ++counters.transfers_written;
+    if (next_outgoing_id_.value() == 0) ++counters.wraps;
+    ++session_.connection_.counters_.frames_written;
+}
+
+void write_queue::after_first_frame(sender& s, outgoing_delivery& d)
+{
+    d.id_ = next_delivery_id_;
+    ++next_delivery_id_;
+    --s.unbegun_;
+    --s.credit_;
+    ++s.delivery_count_;
+    if (!d.settled_) {
+        session_.outgoing_.push(d.id_, d);
+        d.indexed_ = true;
+    }
+}
+
+void write_queue::after_last_frame(sender& s, outgoing_delivery& d)
+{
+    s.queue_.remove(d);
+    ++session_.counters_.deliveries_sent;
+    auto const gone = d.settled_ || d.remotely_settled_;
+    d.state_ = gone ? outgoing_state::settled : outgoing_state::unsettled;
+    if (!gone) {
+        s.sent_.push_back(d);
+        if (d.notify_sent_)
+            session_.emit({.kind = event_kind::sent, .session = &session_, .link = &s, .outgoing = &d});
+        return;
+    }
+    if (d.settled_ && !d.notify_sent_) {
+        session_.release(d);
+        return;
+    }
+    auto const kind = d.settled_ ? event_kind::sent : event_kind::outcome;
+    session_.emit({.kind = kind, .final = true, .session = &session_, .link = &s, .outgoing = &d});
+}
+
+/// After a transfer the link goes to the end of the line, if it has more. [rule W5]
+void write_queue::after_transfer(sender& s)
+{
+    if (!s.sendable()) {
+        unschedule(s);
+    } else if (ready_.size() > 1) {
+        ready_.remove(s);
+        ready_.push_back(s);
+    }
+    owes_transfer_ = false;
+    if (s.drain_) answer_drain(s);
+    if (remote_window_ < window_at_last_news_ / 2 && !asked_for_window_) ask_for_window();
+}
+
+/// Some peers never send a flow unasked: one echo a window asks for news. [rule W6]
+void write_queue::ask_for_window() noexcept
+{
+    if (ready_.empty()) return;
+    asked_for_window_ = true;
+    request_flow(nullptr, true);
+}
+
+/// The sender has nothing more to begin: it gives the rest of the credit back. [2.6.7]
+void write_queue::answer_drain(sender& s)
+{
+    if (!s.drain_ || s.state_ != link_state::attached) return;
+    if (s.unbegun_ > 0 && s.credit_ > 0) return;
+    s.delivery_count_ += s.credit_;
+    s.credit_ = 0;
+    request_flow(&s, false);
+}
+
+write_result write_queue::write_transfer(sender& s, std::span<std::byte> out)
+{
+    auto& d = *s.queue_.front();
+    if (d.state_ == outgoing_state::aborting) return write_abort(s, d, out);
+    transfer t{.handle = s.local_handle_};
+    if (d.state_ == outgoing_state::queued) begin_delivery(s, d, t);
+    return d.source_ ? write_streamed(s, d, t, out) : write_payload(s, d, t, out);
+}
+
+write_result write_queue::write_payload(sender& s, outgoing_delivery& d, transfer& t, std::span<std::byte> out)
+{
+    auto const overhead = frame_header_size + encoded_size_bound(t);
+    auto const room = std::size_t{session_.connection_.outgoing_frame_max_} - overhead;
+    auto const left = d.payload_.size() - static_cast<std::size_t>(d.sent_);
+    auto const count = std::min(left, room);
+    if (overhead + count > out.size()) return {.status = status::no_room};
+
+    t.more = count < left;
+    auto* const body = encode(t, out.data() + frame_header_size);
+    copy_payload(d.payload_, d.sent_, count, body);
+    auto const size = static_cast<std::size_t>(body - out.data()) + count;
+    write_frame_header(out.data(), static_cast<std::uint32_t>(size), frame_type::amqp, session_.local_channel_);
+    count_transfer();
+
+    d.sent_ += count;
+    if (d.state_ == outgoing_state::queued) {
+        after_first_frame(s, d);
+        d.state_ = outgoing_state::begun;
+    }
+    if (!t.more) after_last_frame(s, d);
+    after_transfer(s);
+    return {.status = status::wrote, .size = size};
+}
+
+write_result write_queue::write_streamed(sender& s, outgoing_delivery& d, transfer& t, std::span<std::byte> out)
+{
+    t.more = true;
+    auto const overhead = frame_header_size + encoded_size_bound(t);
+    auto const frame_max = std::size_t{session_.connection_.outgoing_frame_max_};
+    if (out.size() < frame_max) return {.status = status::no_room};
+    auto* body = encode(t, out.data() + frame_header_size);
+    auto const room = frame_max - overhead;
+
+    std::size_t count = 0;
+    auto answer = pull_result{.status = pull_status::bytes};
+    {
+        flag_guard const writing{writing_transfer_};
+        while (count < room && answer.status == pull_status::bytes) {
+            answer = d.source_->pull({body + count, room - count});
+            assert(answer.size <= room - count);
+            if (answer.status != pull_status::failed) count += answer.size;
+        }
+    }
+    if (answer.status == pull_status::failed) {  // this frame was never there: no id, no credit
+        if (d.state_ == outgoing_state::begun) {
+            d.state_ = outgoing_state::aborting;
+            d.source_ = nullptr;
+            return write_next(out);
+        }
+        s.queue_.remove(d);
+        --s.unbegun_;
+        d.state_ = outgoing_state::withdrawn;
+        session_.emit({.kind = event_kind::aborted, .final = true, .code = make_error_code(error::body_source_failed),
+                       .session = &session_, .link = &s, .outgoing = &d});
+        after_transfer(s);
+        return write_next(out);
+    }
+    if (answer.status == pull_status::not_ready) d.source_ready_ = false;
+    if (count == 0 && answer.status == pull_status::not_ready) {
+        unschedule(s);  // gives up its turn [rule W3]
+        return write_next(out);
+    }
+    auto const last = answer.status == pull_status::end;
+    if (last) {  // `more` was written before the source could tell
+        t.more = false;
+        auto* const shorter = encode(t, out.data() + frame_header_size);
+        std::memmove(shorter, body, count);
+        body = shorter;
+    }
+    auto const size = static_cast<std::size_t>(body - out.data()) + count;
+    write_frame_header(out.data(), static_cast<std::uint32_t>(size), frame_type::amqp, session_.local_channel_);
+    count_transfer();
+
+    d.sent_ += count;
+    if (d.state_ == outgoing_state::queued) {
+        after_first_frame(s, d);
+        d.state_ = outgoing_state::begun;
+    }
+    if (last) after_last_frame(s, d);
+    after_transfer(s);
+    return {.status = status::wrote, .size = size};
+}
+
+write_result write_queue::write_abort(sender& s, outgoing_delivery& d, std::span<std::byte> out)
+{
+    transfer const t{.handle = s.local_handle_, .aborted = true};
+    auto const written = put(t, out);
+    if (written.status != status::wrote) return written;
+    --session_.connection_.counters_.frames_written;  // counted by count_transfer() as well
+    count_transfer();
+    s.queue_.remove(d);
+    if (d.indexed_) session_.outgoing_.remove(d.id_);  // settled by this [2.7.5]
+    d.indexed_ = false;
+    auto const failed = d.source_ == nullptr && d.payload_.size() == 0;
+    d.state_ = outgoing_state::aborted;
+    session_.emit({.kind = event_kind::aborted, .final = true,
+                   .code = make_error_code(failed ? error::body_source_failed : error::operation_aborted),
+                   .session = &session_, .link = &s, .outgoing = &d});
+    after_transfer(s);
+    return written;
+}
+
+}  // namespace sluice::engine
