@@ -242,13 +242,6 @@ std::size_t encoded_size_bound(value const& v) noexcept
                 return 1;
             } else if constexpr (std::is_same_v<T, symbol_string>) {
                 return held.text.size() + 5;
-            } else if constexpr (std::is_same_v<T, value_list>) {
-                return long_header + bound_of_all(held);
-            } else if constexpr (std::is_same_v<T, value_map>) {
-                std::size_t bound = long_header;
-                for (auto const& [key, content] : held)
-                    bound += encoded_size_bound(key) + encoded_size_bound(content);
-                return bound;
             } else if constexpr (std::is_same_v<T, box<value_array>>) {
                 // An item of a wrong type is written as a zero: 17 octets at most.
                 return long_header + 1 + bound_of_all((*held).descriptors) +
@@ -266,6 +259,40 @@ std::size_t encoded_size_bound(value const& v) noexcept
 std::byte* encode(value const& v, std::byte* out) noexcept
 {
     return write_value(out, v);
+}
+
+std::size_t encoded_size_bound(value_list const& v) noexcept
+{
+    return long_header + bound_of_all(v);
+}
+
+std::byte* encode(value_list const& v, std::byte* out) noexcept
+{
+    return write_list(out, v);
+}
+
+std::size_t encoded_size_bound(value_map const& v) noexcept
+{
+    std::size_t bound = long_header;
+    for (auto const& [key, content] : v)
+        bound += encoded_size_bound(key) + encoded_size_bound(content);
+    return bound;
+}
+
+std::byte* encode(value_map const& v, std::byte* out) noexcept
+{
+    return write_map(out, v);
+}
+
+std::byte* encode_annotations(value_map const& v, std::byte* out) noexcept
+{
+    auto* p = out + long_header;
+    for (auto const& [key, content] : v) {
+        auto const* const text = key.get_if<std::string>();
+        p = text ? encode(symbol{std::string_view{*text}}, p) : write_value(p, key);
+        p = write_value(p, content);
+    }
+    return finish_compound(out, p, code::map8, v.size() * 2);
 }
 
 }  // namespace sluice

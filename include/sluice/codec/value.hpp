@@ -31,9 +31,9 @@ public:
     value_map(std::initializer_list<entry> entries);
 
     std::size_t size() const noexcept;
-    bool empty() const noexcept { return entries_.empty(); }
-    auto begin() const noexcept { return entries_.begin(); }
-    auto end() const noexcept { return entries_.end(); }
+    bool empty() const noexcept { return size() == 0; }
+    entry const* begin() const noexcept;
+    entry const* end() const noexcept;
     void clear() noexcept;
     void reserve(std::size_t entries);
 
@@ -188,6 +188,8 @@ inline value::~value() = default;
 
 inline value_map::value_map(std::initializer_list<entry> entries) : entries_{entries} {}
 inline std::size_t value_map::size() const noexcept { return entries_.size(); }
+inline value_map::entry const* value_map::begin() const noexcept { return entries_.data(); }
+inline value_map::entry const* value_map::end() const noexcept { return begin() + size(); }
 inline void value_map::clear() noexcept { entries_.clear(); }
 inline void value_map::reserve(std::size_t entries) { entries_.reserve(entries); }
 inline value& value_map::operator[](char const* key) { return (*this)[std::string_view{key}]; }
@@ -211,6 +213,15 @@ std::size_t encoded_size_bound(value const& v) noexcept;
 /// @pre `out` has encoded_size_bound(v) bytes of room; nesting is at most decode_depth_max.
 /// @returns the end of what was written.
 std::byte* encode(value const& v, std::byte* out) noexcept;
+
+// The same for a list or a map alone.
+std::size_t encoded_size_bound(value_list const& v) noexcept;
+std::byte* encode(value_list const& v, std::byte* out) noexcept;
+std::size_t encoded_size_bound(value_map const& v) noexcept;
+std::byte* encode(value_map const& v, std::byte* out) noexcept;
+/// A map of annotations: keys that are strings are written as symbols, which they have to be.
+/// [3.2.10]
+std::byte* encode_annotations(value_map const& v, std::byte* out) noexcept;
 
 /// Readable text for traces, such as `{"a": 1, :b: [true, 0x00ff]}`.
 std::string to_string(value const& v);
