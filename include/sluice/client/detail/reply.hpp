@@ -248,7 +248,8 @@ auto initiate(executor const& fallback, Token&& token, Start start)
     return boost::asio::async_initiate<Token, void(error_code, Results...)>(
         []<class Handler>(Handler&& handler, executor const& ex, Start run) {
             using stored = std::decay_t<Handler>;
-            run(handler_reply<stored, Results...>::make(std::forward<Handler>(handler), ex));
+            // An lvalue is copied.
+            run(handler_reply<stored, Results...>::make(stored(std::forward<Handler>(handler)), ex));
         },
         token, fallback, std::move(start));
 }
