@@ -1,0 +1,63 @@
+// What a sender may use of a window or a credit that its peer changes while frames are on their way.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace sluice::audit::detail {
+
+/// The limits that a receiver has stated and that its sender may still go by.
+///
+/// The observer stands somewhere between the two: a limit that it has seen may not have reached the
+/// sender, so an older and higher one holds until a later one has *provably* arrived. Of a falling
+/// series all are kept, at most `room`; then the ones in between go, which only makes it more lenient.
+/// Limits and marks count from the start of the session or link, so that nothing wraps.
+class grants {
+public:
+    bool any() const noexcept { return size_ != 0; }
+    /// @pre any()
+    std::int64_t highest() const noexcept { return entries_[0].limit; }
+    /// @pre any()
+    std::int64_t latest() const noexcept { return entries_[size_ - 1].limit; }
+
+    /// The receiver states a limit when it has sent `mark` transfer frames of its own.
+    void state(std::int64_t limit, std::uint64_t mark) noexcept
+    {
+        while (size_ != 0 && entries_[size_ - 1].limit <= limit) --size_;
+        if (size_ == room) --size_;
+        entries_[size_++] = {limit, mark};
+    }
+
+    /// The sender has provably received `frames` transfer frames of the receiver, and with them
+    /// what the receiver said before the last of them.
+    void arrived(std::int64_t frames) noexcept
+    {
+        while (size_ > 1 && static_cast<std::int64_t>(entries_[1].mark) < frames) drop(1);
+    }
+
+    /// The sender itself says that it goes by `limit`.
+    void acknowledged(std::int64_t limit) noexcept
+    {
+        for (std::size_t i = 1; i < size_; ++i)
+            if (entries_[i].limit == limit) return drop(i);
+    }
+
+private:
+    static constexpr std::size_t room = 4;
+    struct entry {
+        std::int64_t limit = 0;
+        std::uint64_t mark = 0;
+    };
+
+    void drop(std::size_t n) noexcept
+    {
+        for (std::size_t i = n; i < size_; ++i) entries_[i - n] = entries_[i];
+        size_ -= n;
+    }
+
+    std::array<entry, room> entries_;  ///< limits fall
+    std::size_t size_ = 0;
+};
+
+}  // namespace sluice::audit::detail
