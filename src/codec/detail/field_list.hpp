@@ -28,6 +28,11 @@ constexpr bool is_map_type(std::string_view type) noexcept
     return type == "map" || type == "fields" || type == "filter-set" || type == "node-properties";
 }
 
+/// Whether field I is a delivery-tag, which has at most 32 octets. [2.8.7]
+template <class T, std::size_t I>
+inline constexpr bool is_tag = std::get<I>(composite_traits<T>::fields).type == "delivery-tag";
+inline constexpr std::size_t tag_size_max = 32;
+
 /// The number of elements that the list must have: the last mandatory field and those before it.
 template <class T, std::size_t... I>
 constexpr std::uint32_t count_min_of(std::index_sequence<I...>) noexcept

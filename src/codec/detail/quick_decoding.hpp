@@ -129,6 +129,9 @@ template <class T, std::size_t I>
         auto const c = octet(p++);
         if (is_map || !quick<member>::read(p, end, c, out.*(description.member)))
             if (description.mandatory || c != code::null) return stop::no_field;
+        if constexpr (is_tag<T, I>)
+            if (out.*(description.member) && (out.*(description.member))->size() > tag_size_max)
+                return stop::no_field;
         return quick_fields<T, I + 1>(p, end, out);
     }
 }

@@ -43,6 +43,9 @@ bool read_field(cursor& in, T& out, stop& why) noexcept
         why.code = codec::read_map(in, format_code, out.*(description.member));
     } else {
         why.code = codec::read(in, format_code, out.*(description.member));
+        if constexpr (is_tag<T, I>)
+            if (why.code == error::none && (out.*(description.member))->size() > tag_size_max)
+                why.code = error::invalid_value;
     }
     return why.code == error::none;
 }
