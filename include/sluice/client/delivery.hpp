@@ -14,7 +14,7 @@ namespace sluice::client {
 struct modification {
     bool delivery_failed = true;
     bool undeliverable_here = false;
-    bytes message_annotations;  ///< an encoded map, or empty
+    bytes message_annotations{};  ///< an encoded map, or empty
 };
 
 /// A handle on a delivery; copies refer to the same one. It keeps its connection's memory, not its link open.
