@@ -1,0 +1,40 @@
+# The tests of this folder; how they run stands at sluice_add_interop_test() in cmake/SluiceTests.cmake.
+
+set(judges ${PROJECT_SOURCE_DIR}/interop/judges)
+set(reproducer reproducer --url "amqp://guest:guest@127.0.0.1:{port}")
+
+# The case that ends other clients' sessions within a second. Around it the negative control, against the same broker:
+# a client whose flow is one too low or too high is ended, and our own auditor sees both.
+sluice_add_interop_test(reproducer.one_session BROKER broker-j TIMEOUT 150
+    COMMAND python3 ${PROJECT_SOURCE_DIR}/interop/negative_control.py
+        --port {port} --tap {program:tap} --
+        {program:reproducer} --url "amqp://guest:guest@127.0.0.1:{port}"
+        --in-flight 100 --credit 5 --first-id 4294967293
+        --runs 3 --seconds 5 --min-transfers 20000 --min-flows 2000 --expect-wrap)
+sluice_add_interop_test(reproducer.separate_sessions BROKER broker-j TIMEOUT 150
+    COMMAND ${reproducer} --sessions separate --runs 3 --seconds 20
+        --min-transfers 20000 --min-flows 2000 --expect-wrap)
+# Several threads at once on one session.
+sluice_add_interop_test(reproducer.many_threads BROKER broker-j
+    COMMAND ${reproducer} --senders 4 --receivers 3 --runs 1 --seconds 5
+        --min-transfers 20000 --min-flows 2000 --expect-wrap)
+# Deliveries of many frames: flows fall due in the middle of them, and while a frame's body is being made.
+sluice_add_interop_test(reproducer.multiframe BROKER broker-j
+    COMMAND ${reproducer} --body multiframe --senders 2 --receivers 2 --runs 1 --seconds 5
+        --min-transfers 5000 --min-flows 200 --expect-wrap)
+sluice_add_interop_test(reproducer.streamed BROKER broker-j
+    COMMAND ${reproducer} --body streamed --senders 2 --receivers 2 --runs 1 --seconds 5
+        --min-transfers 5000 --min-flows 200 --expect-wrap --expect-deferred)
+sluice_add_interop_test(reproducer.mixed BROKER broker-j
+    COMMAND ${reproducer} --body mixed --senders 3 --receivers 3 --runs 1 --seconds 5
+        --min-transfers 5000 --min-flows 200 --expect-wrap --expect-deferred)
+
+sluice_add_interop_test(broker_basics BROKER broker-j
+    COMMAND broker_basics --port {port} --anonymous-port {anonymous_port})
+
+# A scripted peer that counts transfer frames and holds every flow against the exact value.
+foreach(scenario IN ITEMS multi window echo abortrecv abortsend range wrap)
+    sluice_add_interop_test(audit.${scenario}
+        COMMAND python3 ${judges}/flow_audit.py 0 ${scenario} --
+            {program:audited} --url "amqp://127.0.0.1:{port}" ${scenario})
+endforeach()
