@@ -29,6 +29,10 @@ sluice_add_interop_test(reproducer.mixed BROKER broker-j
     COMMAND ${reproducer} --body mixed --senders 3 --receivers 3 --runs 1 --seconds 5
         --min-transfers 5000 --min-flows 200 --expect-wrap --expect-deferred)
 
+# Ctrl-C, as in `./dev demo`: it ends with its table, and nothing is left behind.
+sluice_add_interop_test(interrupt
+    COMMAND python3 ${PROJECT_SOURCE_DIR}/interop/interrupt.py {program:reproducer})
+
 sluice_add_interop_test(broker_basics BROKER broker-j
     COMMAND broker_basics --port {port} --anonymous-port {anonymous_port})
 
