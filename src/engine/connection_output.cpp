@@ -76,7 +76,8 @@ std::size_t connection::write_open(std::span<std::byte> out)
     if (size == 0) return 0;
     open_sent_ = true;
     step(connection_event::send_open);
-    if (state_ == connection_state::opened) emit({.kind = event_kind::connection_opened});
+    // A refused open is answered by open and close, and was never open for the owner.
+    if (state_ == connection_state::opened && !close_wanted_) emit({.kind = event_kind::connection_opened});
     return size;
 }
 

@@ -9,9 +9,9 @@ namespace sluice {
 
 /// The composite `error` with memory of its own. An empty condition is "no error".
 struct amqp_error {
-    std::string condition;
-    std::string description;
-    bytes info;  ///< an encoded map, or empty
+    std::string condition{};
+    std::string description{};
+    bytes info{};  ///< an encoded map, or empty
 
     bool empty() const noexcept { return condition.empty(); }
     /// "amqp:not-found: no such queue"

@@ -27,7 +27,7 @@ enum class sasl_mode : std::uint8_t {
 
 struct connection_options {
     std::string container_id = "sluice";
-    std::string hostname;                       ///< sent in open if not empty
+    std::string hostname{};                       ///< sent in open if not empty
     bool listener = false;                      ///< the peer begins
     sasl_mode sasl = sasl_mode::none;
     std::uint32_t max_frame_size = 65536;       ///< octets we accept; at least 512
@@ -36,9 +36,9 @@ struct connection_options {
     std::uint32_t idle_timeout_ms = 60'000;     ///< silence after which we give up (half is announced); 0: never
     std::uint32_t handshake_timeout_ms = 30'000;///< from the first tick to the peer's open; 0: never
     std::uint32_t events_max = 1024;            ///< receive() pauses while this many events wait
-    std::vector<std::string> offered_capabilities;
-    std::vector<std::string> desired_capabilities;
-    bytes properties;                           ///< an encoded map, or empty
+    std::vector<std::string> offered_capabilities{};
+    std::vector<std::string> desired_capabilities{};
+    bytes properties{};                           ///< an encoded map, or empty
 };
 
 struct session_options {
@@ -49,24 +49,24 @@ struct session_options {
     std::uint32_t handle_max = 1023;                ///< the highest handle, both ways
     std::size_t buffered_bytes_max = 8u << 20;      ///< payload held for the user before first frames wait
     flow_policy policy = flow_policy::tolerant;
-    std::vector<std::string> offered_capabilities;
-    std::vector<std::string> desired_capabilities;
-    bytes properties;
+    std::vector<std::string> offered_capabilities{};
+    std::vector<std::string> desired_capabilities{};
+    bytes properties{};
 };
 
 struct link_options {
-    std::string name;
-    bytes source;                     ///< encoded (append(bytes, sluice::source)), or empty: null
-    bytes target;                     ///< encoded target or coordinator, or empty: null
+    std::string name{};
+    bytes source{};                     ///< encoded (append(bytes, sluice::source)), or empty: null
+    bytes target{};                     ///< encoded target or coordinator, or empty: null
     sender_settle_mode snd_settle_mode = sender_settle_mode::mixed;
     receiver_settle_mode rcv_settle_mode = receiver_settle_mode::first;
     std::uint64_t max_message_size = 0;  ///< octets of a message we take (receiver) or announce; 0: no limit
     sequence_number initial_delivery_count{0};  ///< sender
-    bytes unsettled;                  ///< an encoded map, or empty: null [2.6.13]
+    bytes unsettled{};                  ///< an encoded map, or empty: null [2.6.13]
     bool incomplete_unsettled = false;
-    std::vector<std::string> offered_capabilities;
-    std::vector<std::string> desired_capabilities;
-    bytes properties;
+    std::vector<std::string> offered_capabilities{};
+    std::vector<std::string> desired_capabilities{};
+    bytes properties{};
 
     // receiver only
     std::uint32_t credit_window = 0;  ///< 0: manual credit; else held + outstanding deliveries are kept at this
