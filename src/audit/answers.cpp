@@ -71,8 +71,8 @@ void connection_audit::overdue(rule r, request& asked, direction asker, session 
     }
     auto const d = opposite(asker);
     asked.open = false;  // said once
-    // Who has not begun or attached yet cannot answer.
-    if (!s.begun[index(d)]) return;
+    // Who has not begun or attached yet, or not any more, cannot answer.
+    if (!s.begun[index(d)] || s.ended[index(d)]) return;
     place last{.direction = d, .frame = report_.totals.directions[index(d)].frames,
                .offset = of(d).frames.total(), .channel = s.channel[index(d)]};
     if (l != nullptr) {

@@ -104,6 +104,7 @@ private:
     void attach_receiver(link& l, attach const& a);
     void on_detach(direction d, session& s, detach const& f);
     link* find_link(direction d, session& s, std::uint32_t handle);
+    link* learn_link(direction d, session& s, std::uint32_t handle);
     link* make_link(session& s, direction transfers, std::string_view name, std::uint64_t hash);
     void drop_link(link* l);
 
@@ -114,6 +115,7 @@ private:
     void check_delivery_id(session& s, link& l, transfer const& t);
     void check_credit(session& s, link& l);
     void check_continuation(link& l, transfer const& t);
+    void settle_in(session& s, link& l, transfer const& t);
     bool is_next_delivery(session& s, link& l, transfer const& t);
     void end_delivery(link& l, transfer const& t);
     void add_payload(link& l, std::uint64_t payload);

@@ -27,7 +27,7 @@ void connection_audit::on_flow(direction d, session& s, flow const& f)
     if (l == nullptr) return;
     answer(l->echo[index(o)]);
     if (f.echo) ask(l->echo[index(d)]);
-    if (s.loose || l->learned) return;
+    if (s.loose || s.learned) return;  // the other direction is not known
     if (l->is_sender(d)) on_sender_flow(d, *l, f);
     else on_receiver_flow(d, *l, f);
 }

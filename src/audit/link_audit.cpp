@@ -7,13 +7,14 @@ namespace sluice::audit::detail {
 namespace {
 
 constexpr std::size_t name_kept = 64;
+constexpr std::uint64_t learned_hash = 0;  // of links whose name is not known
 
 /// FNV-1a over the name and the direction of the link's transfers. [2.6.1]
 std::uint64_t hash_of(std::string_view name, direction transfers) noexcept
 {
     std::uint64_t h = 0xcbf29ce484222325u ^ (index(transfers) + 1);
     for (char const c : name) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-    return h;
+    return h == learned_hash ? 1 : h;
 }
 
 }  // namespace
@@ -22,14 +23,25 @@ std::uint64_t hash_of(std::string_view name, direction transfers) noexcept
 link* connection_audit::find_link(direction d, session& s, std::uint32_t handle)
 {
     if (auto* const l = s.handles[index(d)].find(handle); l != nullptr) [[likely]] return l;
-    if (s.loose) return nullptr;
-    if (s.learned || links_ >= options_.links_max) {
+    if (s.loose || s.learned) {
         ++report_.totals.directions[index(d)].unchecked;
         return nullptr;
     }
     report_.report(rule::handle_unattached, "an attach for handle " + text(handle),
                    std::string{report_.at.performative});
     return nullptr;
+}
+
+/// A link that a recording shows in use only: what can be told from its own frames is checked.
+link* connection_audit::learn_link(direction d, session& s, std::uint32_t handle)
+{
+    auto* const l = make_link(s, d, {}, learned_hash);
+    if (l == nullptr) return nullptr;
+    l->learned = true;
+    l->settling_in = true;
+    l->sender = {link_end::attached, handle};
+    s.handles[index(d)].set(handle, l);
+    return l;
 }
 
 link* connection_audit::make_link(session& s, direction transfers, std::string_view name,
@@ -48,6 +60,7 @@ link* connection_audit::make_link(session& s, direction transfers, std::string_v
     l->place = s.links.size() - 1;
     l->name = name.substr(0, name_kept);
     l->name_hash = hash;
+    if (hash == learned_hash) return l;
     auto** last = &names_[hash];
     while (*last != nullptr) last = &(*last)->next_of_name;
     *last = l;
@@ -56,13 +69,12 @@ link* connection_audit::make_link(session& s, direction transfers, std::string_v
 
 void connection_audit::drop_link(link* l)
 {
-    auto const at = names_.find(l->name_hash);
-    for (auto** p = &at->second; *p != nullptr; p = &(*p)->next_of_name)
-        if (*p == l) {
-            *p = l->next_of_name;
-            break;
-        }
-    if (at->second == nullptr) names_.erase(at);
+    if (auto const at = names_.find(l->name_hash); at != names_.end()) {
+        auto** p = &at->second;
+        while (*p != nullptr && *p != l) p = &(*p)->next_of_name;
+        if (*p == l) *p = l->next_of_name;
+        if (at->second == nullptr) names_.erase(at);
+    }
     auto& s = *l->of;
     for (auto const d : {direction::from_client, direction::from_server})
         if (auto const& e = l->end_of(d); e.is == link_end::attached) s.handles[index(d)].erase(e.handle);

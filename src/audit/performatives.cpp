@@ -33,7 +33,7 @@ void connection_audit::on_amqp_frame(direction d, unit const& u)
     if (known) report_.at.performative = names[code - open_code];
     if (!check_phase(d, code)) return;
     check_size(d, u);
-    check_channel(d, channel);
+    if (code == begin_code || code == 0) check_channel(d, channel);
     if (known) return on_body(d, u, code);
     if (u.octets.empty() && !u.cut) return;  // an empty frame keeps the connection alive [2.4.5]
     report_.report(rule::decode_error, "a performative's descriptor, 16 to 24",

@@ -31,9 +31,13 @@ void connection_audit::on_transfer(direction d, session& s, transfer const& t, s
     count_transfer(d, s);
     if (s.loose) return;
     report_.at.handle = t.handle.value;
-    auto* const found = find_link(d, s, t.handle.value);
-    if (found == nullptr) return;
+    auto* found = s.handles[index(d)].find(t.handle.value);
+    if (found == nullptr) [[unlikely]] {
+        found = s.learned ? learn_link(d, s, t.handle.value) : find_link(d, s, t.handle.value);
+        if (found == nullptr) return;
+    }
     auto& l = *found;
+    if (l.settling_in) [[unlikely]] return settle_in(s, l, t);
     if (!l.is_sender(d)) [[unlikely]]
         return report_.report(rule::transfer_role, "a transfer from the sender", "from the receiver");
 
@@ -46,6 +50,15 @@ void connection_audit::on_transfer(direction d, session& s, transfer const& t, s
     else begin_delivery(s, l, t);
     add_payload(l, payload);
     if (t.aborted || !t.more) end_delivery(l, t);
+}
+
+/// The first frames seen of a link in use may be the rest of a delivery, so that they prove little.
+void connection_audit::settle_in(session& s, link& l, transfer const& t)
+{
+    auto& mine = s.sent[index(l.direction)];
+    if (t.delivery_id && mine.id_known && t.delivery_id->value() == mine.next_delivery_id)
+        ++mine.next_delivery_id;
+    l.settling_in = t.more && !t.aborted;
 }
 
 /// Whether a frame in the middle of a delivery starts the session's next one.
