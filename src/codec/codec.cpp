@@ -18,9 +18,11 @@ constexpr auto describe_all() noexcept
 
 constexpr auto composites =
     describe_all<open, begin, attach, flow, transfer, disposition, detach, end, close, error_view,
-                 received, accepted, rejected, released, modified, source, target, coordinator,
-                 declare, discharge, declared, transactional_state, sasl_mechanisms, sasl_init,
-                 sasl_challenge, sasl_response, sasl_outcome, header, properties>();
+                 received, accepted, rejected, released, modified, source, target,
+                 delete_on_close, delete_on_no_links, delete_on_no_messages,
+                 delete_on_no_links_or_messages, coordinator, declare, discharge, declared,
+                 transactional_state, sasl_mechanisms, sasl_init, sasl_challenge, sasl_response,
+                 sasl_outcome, header, properties>();
 
 // The sections of a message that are not composites. [3.2]
 constexpr std::array sections{

@@ -5,6 +5,10 @@ namespace sluice {
 
 SLUICE_DEFINE_COMPOSITE(source)
 SLUICE_DEFINE_COMPOSITE(target)
+SLUICE_DEFINE_COMPOSITE(delete_on_close)
+SLUICE_DEFINE_COMPOSITE(delete_on_no_links)
+SLUICE_DEFINE_COMPOSITE(delete_on_no_messages)
+SLUICE_DEFINE_COMPOSITE(delete_on_no_links_or_messages)
 SLUICE_DEFINE_COMPOSITE(header)
 SLUICE_DEFINE_COMPOSITE(properties)
 

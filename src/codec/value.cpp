@@ -26,7 +26,7 @@ value const* value_map::find(std::string_view key) const noexcept
     return nullptr;
 }
 
-value const* value_map::find(value const& key) const noexcept
+value const* value_map::find_key(value const& key) const noexcept
 {
     for (auto const& [name, content] : entries_)
         if (name == key) return &content;

@@ -203,6 +203,11 @@ SLUICE_FIELDS(target, 0x29, "target",
                     "node-properties"},
               field{&target::capabilities, "capabilities", "symbol"}.is_multiple())
 
+SLUICE_FIELDS(delete_on_close, 0x2b, "delete-on-close", )
+SLUICE_FIELDS(delete_on_no_links, 0x2c, "delete-on-no-links", )
+SLUICE_FIELDS(delete_on_no_messages, 0x2d, "delete-on-no-messages", )
+SLUICE_FIELDS(delete_on_no_links_or_messages, 0x2e, "delete-on-no-links-or-messages", )
+
 SLUICE_FIELDS(received, 0x23, "received",
               field{&received::section_number, "section-number", "uint"}.is_mandatory(),
               field{&received::section_offset, "section-offset", "ulong"}.is_mandatory())

@@ -33,6 +33,12 @@ struct target {  // [3.5.4]
     symbols capabilities{};
 };
 
+// When a dynamic node goes away: the values of the node property "lifetime-policy". [3.5.10-13]
+struct delete_on_close {};
+struct delete_on_no_links {};
+struct delete_on_no_messages {};
+struct delete_on_no_links_or_messages {};
+
 struct received {  // [3.4.1]
     std::uint32_t section_number = 0;
     std::uint64_t section_offset = 0;

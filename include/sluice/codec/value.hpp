@@ -46,7 +46,8 @@ public:
 
     /// The value of the first entry whose key is this string or symbol; nullptr if there is none.
     value const* find(std::string_view key) const noexcept;
-    value const* find(value const& key) const noexcept;
+    /// The same for a key of any type, which must be equal.
+    value const* find_key(value const& key) const noexcept;
     bool contains(std::string_view key) const noexcept { return find(key) != nullptr; }
 
     /// Appends an entry, whether or not its key is there already.
