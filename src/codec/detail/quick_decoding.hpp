@@ -35,8 +35,8 @@ struct quick<M> {
             v = M{load<std::uint32_t>(p)};
             p += 4;
         } else {
+            if (c != code::uint0) return false;  // null leaves the default
             v = M{0};
-            return c == code::uint0;
         }
         return true;
     }
