@@ -110,8 +110,6 @@ constexpr std::array table{
               "delivery-ids are a sequence of the session"},
     rule_info{rule::delivery_tag_missing, "delivery-tag-missing", "2.7.5", violation,
               "a delivery's first frame has a delivery-tag"},
-    rule_info{rule::delivery_tag_length, "delivery-tag-length", "2.8.7", violation,
-              "a delivery-tag has 32 octets at most"},
     rule_info{rule::message_format_missing, "message-format-missing", "2.7.5", violation,
               "the first frame of several has a message-format"},
     rule_info{rule::continuation_delivery_id, "continuation-delivery-id", "2.7.5", violation,

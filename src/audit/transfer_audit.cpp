@@ -91,9 +91,6 @@ void connection_audit::begin_delivery(session& s, link& l, transfer const& t)
         auto const size = std::min(t.delivery_tag->size(), now.tag.size());
         std::copy_n(t.delivery_tag->begin(), size, now.tag.begin());
         now.tag_size = static_cast<std::uint8_t>(size);
-        if (t.delivery_tag->size() > now.tag.size())
-            report_.report(rule::delivery_tag_length, "at most 32",
-                           text(std::uint64_t{t.delivery_tag->size()}), "octets");
     } else {
         report_.report(rule::delivery_tag_missing, "delivery-tag", "absent", "on a first frame");
     }
@@ -151,7 +148,7 @@ void connection_audit::check_continuation(link& l, transfer const& t)
         report_.report(rule::continuation_delivery_id, text(now.id), text(t.delivery_id->value()),
                        "as on the first frame");
     bytes_view const tag{now.tag.data(), now.tag_size};
-    if (t.delivery_tag && !same_bytes(*t.delivery_tag, tag) && t.delivery_tag->size() <= now.tag.size())
+    if (t.delivery_tag && !same_bytes(*t.delivery_tag, tag))
         report_.report(rule::continuation_delivery_tag, hex(tag), hex(*t.delivery_tag),
                        "as on the first frame");
     if (t.message_format && now.format_known && *t.message_format != now.format)

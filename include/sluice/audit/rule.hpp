@@ -73,7 +73,6 @@ enum class rule : std::uint8_t {
     delivery_id_order,
     delivery_id_gap,
     delivery_tag_missing,
-    delivery_tag_length,
     message_format_missing,
     continuation_delivery_id,
     continuation_delivery_tag,
