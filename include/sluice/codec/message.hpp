@@ -57,6 +57,7 @@ struct message {
     message() = default;
     /// The body is one value: a string, a number, a map, …
     explicit message(value v) : body{std::move(v)} {}
+    explicit message(std::nullptr_t) : body{value{}} {}
     explicit message(char const* text) : body{value{text}} {}
     explicit message(std::string text) : body{value{std::move(text)}} {}
     explicit message(std::string_view text) : body{value{text}} {}
