@@ -222,7 +222,10 @@ time_point connection::tick(time_point now)
         fail(error::idle_timeout_expired, condition::resource_limit_exceeded,
              "nothing received for " + std::to_string(timeout) + " ms [2.4.5]");
     }
-    if (heartbeat_ms_ != 0 && !close_sent_ && due(last_written_, heartbeat_ms_)) heartbeat_due_ = true;
+    if (heartbeat_ms_ != 0 && !close_sent_ && due(last_written_, heartbeat_ms_)) {
+        heartbeat_due_ = true;
+        next = std::min(next, now + time_point{heartbeat_ms_});  // the one after it
+    }
     return next;
 }
 

@@ -106,10 +106,17 @@ std::uint32_t receiver::credit_to_write() noexcept
     return credit_;
 }
 
+/// A disposition is one frame.
+bool receiver::fits(raw_value state) const noexcept
+{
+    return state.encoded.size() + 64 <= session_->connection_.outgoing_frame_max_;
+}
+
 std::error_code receiver::update(incoming_delivery& d, raw_value state)
 {
     if (d.remotely_settled_ || d.state_ == incoming_state::settled || d.state_ == incoming_state::aborted)
         return make_error_code(error::already_settled);
+    if (!fits(state)) return make_error_code(error::too_large);
     session_->queue_.push_disposition(role::receiver, d.id_, false, state);
     if (auto const next = incoming_table.next(d.state_, incoming_event::answer)) d.state_ = *next;
     return {};
@@ -124,6 +131,7 @@ std::error_code receiver::settle(incoming_delivery& d, raw_value state)
         if (d.state_ == incoming_state::answered) return make_error_code(error::already_settled);
         return update(d, state);  // held and in the index until the sender settles [2.6.12]
     }
+    if (!fits(state)) return make_error_code(error::too_large);
     discard_body(d);
     if (!gone && !d.remotely_settled_)
         session_->queue_.push_disposition(role::receiver, d.id_, true, state);

@@ -7,6 +7,13 @@
 
 namespace sluice::engine {
 
+namespace {
+
+/// The performative has to fit the smallest frame that a peer may ask for, 512 octets.
+constexpr std::size_t state_size_max = 256;
+
+}  // namespace
+
 sender::sender(engine::session& s, link_options options) : link{s, role::sender, std::move(options)}
 {
     delivery_count_ = options_.initial_delivery_count;
@@ -30,6 +37,7 @@ std::error_code sender::check(std::size_t size, send_options const& options) con
         return make_error_code(error::link_not_attached);
     if (options.tag.size() > 32 || (options.resume && options.tag.empty()))
         return make_error_code(error::invalid_argument);
+    if (options.state.encoded.size() > state_size_max) return make_error_code(error::too_large);
     auto const limit = remote_.max_message_size.value_or(0);  // absent and 0: no limit [2.7.3]
     if (limit != 0 && size > limit) return make_error_code(error::message_size_exceeded);
     return {};

@@ -271,6 +271,7 @@ void session::release(outgoing_delivery& d) noexcept
     d.payload_ = {};
     d.source_ = nullptr;
     d.sent_ = 0;
+    d.failure_ = error::operation_aborted;
     d.state_ = outgoing_state::queued;
     d.outcome_ = outcome_kind::none;
     d.indexed_ = false;

@@ -289,6 +289,7 @@ void session::on_end(bytes_view body)
                                 "end on channel " + std::to_string(remote_channel_) +
                                     " of a session that has not begun [2.5.5]");
     connection_.release_remote_channel(*this);
+    auto const asked_for = queue_.end_queued_ && end_error_.empty() && !e.error;  // both sides ended at once
     if (state_ == session_state::ended) {
         auto const code = e.error ? make_error_code(error::session_ended_by_peer) : std::error_code{};
         return finish(code);
@@ -297,7 +298,7 @@ void session::on_end(bytes_view body)
         if (connection_.bind_channel(*this)) begin_queued_ = true;
     }
     queue_.push_end(true);
-    end_code_ = make_error_code(error::session_ended_by_peer);
+    end_code_ = asked_for ? std::error_code{} : make_error_code(error::session_ended_by_peer);
     finish(end_code_);
 }
 

@@ -90,6 +90,7 @@ void write_queue::schedule(sender& s) noexcept
     s.scheduled_ = true;
     ready_.push_back(s);
     session_.wake();
+    if (remote_window_ < std::max(1u, window_at_last_news_ / 2)) ask_for_window();
 }
 
 void write_queue::unschedule(sender& s) noexcept

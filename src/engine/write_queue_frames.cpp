@@ -46,7 +46,7 @@ write_result write_queue::write_begin(std::span<std::byte> out)
     if (written.status != status::wrote) return written;
     session_.begin_queued_ = false;
     session_.step(session_event::send_begin);
-    if (session_.state_ == session_state::mapped)
+    if (session_.state_ == session_state::mapped && !end_queued_)  // refused: begin, then end, and never begun
         session_.emit({.kind = event_kind::session_begun, .session = &session_});
     return written;
 }

@@ -107,13 +107,13 @@ void write_queue::after_transfer(sender& s)
     }
     owes_transfer_ = false;
     if (s.drain_) answer_drain(s);
-    if (remote_window_ < window_at_last_news_ / 2 && !asked_for_window_) ask_for_window();
+    if (remote_window_ < window_at_last_news_ / 2) ask_for_window();
 }
 
 /// Some peers never send a flow unasked: one echo a window asks for news. [rule W6]
 void write_queue::ask_for_window() noexcept
 {
-    if (ready_.empty()) return;
+    if (asked_for_window_ || ready_.empty() || session_.state_ != session_state::mapped) return;
     asked_for_window_ = true;
     request_flow(nullptr, true);
 }
@@ -181,16 +181,22 @@ write_result write_queue::write_streamed(sender& s, outgoing_delivery& d, transf
             if (answer.status != pull_status::failed) count += answer.size;
         }
     }
+    auto const limit = s.remote_.max_message_size.value_or(0);
+    if (limit != 0 && d.sent_ + count > limit) {
+        answer.status = pull_status::failed;
+        d.failure_ = error::message_size_exceeded;
+    } else if (answer.status == pull_status::failed) {
+        d.failure_ = error::body_source_failed;
+    }
     if (answer.status == pull_status::failed) {  // this frame was never there: no id, no credit
         if (d.state_ == outgoing_state::begun) {
             d.state_ = outgoing_state::aborting;
-            d.source_ = nullptr;
             return write_next(out);
         }
         s.queue_.remove(d);
         --s.unbegun_;
         d.state_ = outgoing_state::withdrawn;
-        session_.emit({.kind = event_kind::aborted, .final = true, .code = make_error_code(error::body_source_failed),
+        session_.emit({.kind = event_kind::aborted, .final = true, .code = make_error_code(d.failure_),
                        .session = &session_, .link = &s, .outgoing = &d});
         after_transfer(s);
         return write_next(out);
@@ -231,10 +237,9 @@ write_result write_queue::write_abort(sender& s, outgoing_delivery& d, std::span
     s.queue_.remove(d);
     if (d.indexed_) session_.outgoing_.remove(d.id_);  // settled by this [2.7.5]
     d.indexed_ = false;
-    auto const failed = d.source_ == nullptr && d.payload_.size() == 0;
     d.state_ = outgoing_state::aborted;
     session_.emit({.kind = event_kind::aborted, .final = true,
-                   .code = make_error_code(failed ? error::body_source_failed : error::operation_aborted),
+                   .code = make_error_code(d.failure_),
                    .session = &session_, .link = &s, .outgoing = &d});
     after_transfer(s);
     return written;

@@ -120,7 +120,7 @@ private:
     void on_protocol_header(bytes_view header);
     void on_sasl_header();
     void on_amqp_header();
-    void refuse_header(std::string text);
+    void refuse_header(std::string text, sluice::error code = sluice::error::invalid_protocol_header);
     void on_frame(bytes_view frame);
     void on_sasl_frame(bytes_view body);
     template <class Frame>

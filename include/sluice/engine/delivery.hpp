@@ -78,6 +78,7 @@ private:
     std::uint32_t message_format_ = 0;
     outgoing_state state_ = outgoing_state::queued;
     outcome_kind outcome_ = outcome_kind::none;
+    error failure_ = error::operation_aborted;  // why it is aborted, if it is
     bool settled_ = false;
     bool notify_sent_ = false;
     bool resume_ = false;

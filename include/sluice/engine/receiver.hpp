@@ -23,7 +23,8 @@ public:
     /// States an outcome (`state`: encoded; accepted if left out) and, in mode first, settles. In mode second the
     /// delivery stays until event_kind::delivery_settled. A delivery that is gone with this call must not be used
     /// again. Its octets are dropped; of a partial one, also those that are still to come.
-    /// @returns error::already_settled (the peer, or its link's end, was quicker; the delivery is gone all the same).
+    /// @returns error::too_large, with no change, if the state does not fit the peer's frames,
+    /// error::already_settled (the peer, or its link's end, was quicker; the delivery is gone all the same).
     std::error_code settle(incoming_delivery& delivery, raw_value state = {encoded_accepted});
     /// States without settling: `received`, or an outcome ahead of time.
     std::error_code update(incoming_delivery& delivery, raw_value state);
@@ -59,6 +60,7 @@ private:
     void on_flow(flow const& peer);
     void top_up();
     std::uint32_t credit_to_write() noexcept;
+    bool fits(raw_value state) const noexcept;
     void check_drained();
     void let_go(incoming_delivery& delivery);
     void discard_body(incoming_delivery& delivery);

@@ -14,7 +14,7 @@ public:
     /// until the delivery is sent.
     /// @returns error::link_not_attached after the link's end, error::message_size_exceeded if the peer's
     /// max-message-size is known and smaller (0 and absent mean no limit [2.7.3]), error::invalid_argument for a tag
-    /// over 32 octets or `resume` without a tag. Nothing has changed then.
+    /// over 32 octets or `resume` without a tag, error::too_large for a state over 256 octets. Nothing has changed then.
     result<outgoing_delivery*> send(payload body, send_options const& options = {});
 
     /// Queues a delivery whose payload is pulled from `source` while its frames are written.
