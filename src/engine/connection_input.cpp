@@ -10,6 +10,7 @@ namespace sluice::engine {
 std::size_t connection::receive(bytes_view in, time_point now)
 {
     if (!clock_started_) std::ignore = tick(now);
+    if (!output_started_) start_output();
     last_received_ = now;
     std::size_t taken = 0;
     while (taken < in.size() && events_.size() < options_.events_max) {
@@ -81,14 +82,14 @@ void connection::on_octets(bytes_view whole)
     on_frame(whole);
 }
 
-void connection::refuse_header(std::string text)
+void connection::refuse_header(std::string text, sluice::error code)
 {
     // "…sends the protocol header that it supports and closes" [2.2]
     if (!header_sent_ && options_.listener)
         queue_header(options_.sasl == sasl_mode::none ? protocol_id::amqp : protocol_id::sasl);
     error_ = {.condition = condition::framing_error, .description = std::move(text), .info = {}};
     state_ = connection_state::ended;
-    finish(make_error_code(error::invalid_protocol_header));
+    finish(make_error_code(code));
 }
 
 void connection::on_protocol_header(bytes_view header)
@@ -106,7 +107,9 @@ void connection::on_protocol_header(bytes_view header)
 
 void connection::on_sasl_header()
 {
-    if (options_.sasl == sasl_mode::none) return refuse_header("the peer wants a SASL layer, and we have none [5.3.1]");
+    if (options_.sasl == sasl_mode::none)
+        return refuse_header("the peer wants a SASL layer, and we have none [5.3.1]",
+                             options_.listener ? error::invalid_protocol_header : error::sasl_required);
     layer_in_ = layer::sasl;
     if (!options_.listener) {
         sasl_ = sasl_step::wait_mechanisms;
@@ -192,7 +195,7 @@ void connection::on_open(bytes_view body)
     if (!step(connection_event::receive_open))
         return fail(error::frame_out_of_state, condition::illegal_state, "open out of turn [2.4.6]");
     if (state_ == connection_state::opened) emit({.kind = event_kind::connection_opened});
-    else if (state_ == connection_state::open_received) emit({.kind = event_kind::connection_requested});
+    else if (state_ == connection_state::open_received && !open_wanted_) emit({.kind = event_kind::connection_requested});
     // Sessions that were begun beyond the channel-max that is known only now end unsent. [2.7.1]
     for (std::size_t i = local_channels_.size(); i-- > std::size_t{channel_max_} + 1;)
         if (auto* const s = local_channels_[i]) s->on_connection_lost(make_error_code(error::channel_max_exceeded), {});
