@@ -287,7 +287,7 @@ TEST(Message, AnnotationKeysGoOutAsSymbols)
     message m{nullptr};
     m.message_annotations["x-opt-to"] = true;
     m.message_annotations.add(std::uint64_t{5}, 1);
-    EXPECT_EQ(codec_encoded_hex(m), "005372c11104" "a308782d6f70742d746f41" "53055401" "00537740");
+    EXPECT_EQ(codec_encoded_hex(m), "005372c11004" "a308782d6f70742d746f41" "53055401" "00537740");
 }
 
 TEST(Message, ItsTextShowsWhatIsSet)
