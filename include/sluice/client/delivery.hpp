@@ -35,7 +35,9 @@ public:
     bytes_view body() const noexcept;
     /// The message's sections and body, decoded where they lie; valid while a handle on this delivery exists.
     /// @throws boost::system::system_error with a codec error if the message is malformed.
-    message_view message() const;
+    message_view view() const;
+    /// The same as an object of its own.
+    sluice::message message() const;
     bytes_view tag() const noexcept;
     delivery_number id() const noexcept;
     std::uint32_t message_format() const noexcept;

@@ -109,6 +109,7 @@ struct receiver_options : link_options {
     terminus target{};
     std::uint32_t credit_window = 100; ///< deliveries held and on their way together; 0: credit by hand
     std::uint32_t inbox_max = 256;     ///< deliveries moved ahead of receive(); others wait in the session's window
+    std::size_t inbox_bytes_max = 1u << 20;  ///< octets of those, more than one delivery
     bool streamed = false;             ///< deliveries come at their first frame and are read in parts
     std::size_t stream_buffer_max = 1u << 20;
 };

@@ -91,7 +91,7 @@ public:
 
 private:
     friend class session;
-    friend class detail::link_core;
+    friend class detail::receiver_core;
     explicit receiver(std::shared_ptr<detail::receiver_core> core) noexcept : core_{std::move(core)} {}
     void start_receive(milliseconds timeout, detail::reply_ptr<delivery> r) const;
     void start_drain(detail::reply_ptr<> r) const;

@@ -118,7 +118,7 @@ public:
 
 private:
     friend class session;
-    friend class detail::link_core;
+    friend class detail::sender_core;
     explicit sender(std::shared_ptr<detail::sender_core> core) noexcept : core_{std::move(core)} {}
     static encoded_message encode(message const& m);
     static encoded_message encode(std::string_view text);

@@ -1,0 +1,85 @@
+// Runs gathered answers in batches.
+#include "client/completion_queue.hpp"
+
+#include <boost/asio/post.hpp>
+
+namespace sluice::client::detail {
+
+completion_queue::~completion_queue()
+{
+    for (auto* r : {deferred_first_, first_})
+        while (r) {
+            auto* const next = r->next_reply;
+            r->discard();
+            r = next;
+        }
+}
+
+void completion_queue::push(reply_base& r)
+{
+    r.next_reply = nullptr;
+    append(r, r);
+}
+
+bool completion_queue::defer(reply_base& r) noexcept
+{
+    auto const is_first = deferred_first_ == nullptr;
+    r.next_reply = nullptr;
+    (is_first ? deferred_first_ : deferred_last_->next_reply) = &r;
+    deferred_last_ = &r;
+    return is_first;
+}
+
+void completion_queue::flush()
+{
+    auto* const first = std::exchange(deferred_first_, nullptr);
+    if (first)
+        append(*first, *deferred_last_);
+}
+
+void completion_queue::append(reply_base& first, reply_base& last)
+{
+    {
+        std::lock_guard const lock{mutex_};
+        (first_ ? last_->next_reply : first_) = &first;
+        last_ = &last;
+        if (std::exchange(scheduled_, true))
+            return;
+    }
+    boost::asio::post(executor_, [self = shared_from_this()] { self->run(); });
+}
+
+void completion_queue::run()
+{
+    reply_base* r = nullptr;
+    {
+        std::lock_guard const lock{mutex_};
+        r = std::exchange(first_, nullptr);
+    }
+    while (r) {
+        auto* const next = r->next_reply;  // read first: running frees it, or puts it into a queue again
+        run_one(*r);
+        r = next;
+    }
+    {
+        std::lock_guard const lock{mutex_};
+        if (!first_) {
+            scheduled_ = false;
+            return;
+        }
+    }
+    // Behind what others have posted to this executor meanwhile.
+    boost::asio::post(executor_, [self = shared_from_this()] { self->run(); });
+}
+
+/// What one handler throws is no other handler's business.
+void completion_queue::run_one(reply_base& r)
+{
+    try {
+        r.run();
+    } catch (...) {
+        (*sink_)(std::current_exception());
+    }
+}
+
+}  // namespace sluice::client::detail

@@ -1,0 +1,29 @@
+// Connection handles.
+#include <sluice/client/connection.hpp>
+
+#include "client/connection_core.hpp"
+#include "client/session_core.hpp"
+
+namespace sluice::client {
+
+session connection::default_session() { return session{core_->default_session(core_)}; }
+
+std::string connection::remote_container_id() const { return core_->remote_container_id(); }
+std::string connection::peer() const { return core_->peer(); }
+connection_counters connection::counters() const noexcept { return core_->counters(); }
+failure_ptr connection::error() const { return core_->failure(); }
+executor connection::get_executor() const { return core_->completions()->get_executor(); }
+
+void connection::start_begin(session_options options, detail::reply_ptr<session> r) const
+{
+    auto made = std::make_shared<detail::session_core>(core_->shared_from_this(), core_, true, std::move(options));
+    auto handle = detail::make_user_pointer(made);
+    made->start_begin(std::move(handle), std::move(r));
+}
+
+void connection::start_close(amqp_error why, detail::reply_ptr<> r) const
+{
+    core_->start_close(std::move(why), std::move(r));
+}
+
+}  // namespace sluice::client

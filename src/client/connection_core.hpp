@@ -1,0 +1,184 @@
+// A connection on its strand: the engine, the stream, the clock, and the queue of what users want.
+#pragma once
+
+#include "client/command_queue.hpp"
+#include "client/completion_queue.hpp"
+#include "client/container_core.hpp"
+#include "client/deadline_queue.hpp"
+#include "client/endpoint.hpp"
+#include "client/request.hpp"
+
+#include <sluice/client/connection.hpp>
+#include <sluice/engine/connection.hpp>
+#include <sluice/engine/frame_trace.hpp>
+#include <sluice/net/byte_stream.hpp>
+#include <sluice/net/sasl.hpp>
+#include <sluice/net/tcp.hpp>
+#include <sluice/net/url.hpp>
+
+#include <boost/asio/steady_timer.hpp>
+
+namespace sluice::client::detail {
+
+/// One turn on the strand: commands, events, answers, octets out; again while there is something to do. Nothing that
+/// users wrote runs in it, and no lock is held in it while it writes or calls.
+class connection_core final : public endpoint,
+                              public net::stream_waiter,
+                              public std::enable_shared_from_this<connection_core> {
+public:
+    connection_core(std::shared_ptr<container_core> container, net::url where, connection_options options);
+    ~connection_core() override;
+
+    // ---- any thread
+
+    /// Queues `c` and wakes the strand. @returns false if the connection has ended; then `c` is untouched.
+    bool push(command& c) noexcept;
+    void push_flow(flow_request& r) noexcept;
+    void abandon(std::shared_ptr<connection_core> self);
+    /// Lets go of `held` once the strand cannot have a flow request of it in hand any more.
+    void release_later(std::shared_ptr<void> held) noexcept;
+    std::shared_ptr<completion_queue> const& completions() const noexcept { return completions_; }
+    container_core& container() const noexcept { return *container_; }
+    connection_options const& options() const noexcept { return options_; }
+    std::string where() const { return url_.to_string(); }
+    std::string remote_container_id() const { return text(remote_container_id_); }
+    std::string peer() const { return text(peer_); }
+    connection_counters counters() const noexcept;
+    /// The session that links without a session of their own use.
+    std::shared_ptr<session_core> default_session(std::shared_ptr<connection_core> const& user);
+
+    // ---- how it begins and ends
+
+    void start(reply_ptr<connection> r);
+    /// Fails what was never started.
+    void fail_start(std::error_code code, std::string text, reply_ptr<connection> r);
+    void start_close(amqp_error why, reply_ptr<> r);
+    /// From the container's end; any thread.
+    void start_abort() noexcept;
+
+    // ---- strand
+
+    engine::connection& engine() noexcept { return *engine_; }
+    bool has_engine() const noexcept { return engine_.has_value(); }
+    deadline_queue& deadlines() noexcept { return deadlines_; }
+    clock_time now() const noexcept { return now_; }
+    /// Answers a call: with the others of its session at the turn's end, or at once to its own executor or thread. Any
+    /// thread.
+    void answer(completion_queue& queue, reply_base& r);
+    template <class... R>
+    void answer(completion_queue& queue, reply_ptr<R...> r, std::error_code code, failure_ptr why, R... results)
+    {
+        if (!r)
+            return;
+        r->set(code, std::move(why), std::move(results)...);
+        answer(queue, *r.release());
+    }
+    void apply_flows() { flows_.apply_all(); }
+    /// Why the connection ends, as far as it is known by now; the same from the first call on.
+    failure_ptr why_closed(std::error_code code);
+    /// `l` is told once the events at hand are handled.
+    void stir(std::shared_ptr<link_core> l) { stirred_.push_back(std::move(l)); }
+    void add(std::shared_ptr<session_core> s) { sessions_.push_back(std::move(s)); }
+    void remove(session_core& s) noexcept;
+    void on_ready(net::readiness which, error_code ec) override;
+
+private:
+    class connect_request;
+    class close_request;
+    class abandon_command;
+    class abort_command;
+
+    class turn_guard;
+    bool in_turn() const noexcept;
+    void wake() noexcept;
+    void run_turn();
+    void turn();
+    void end_turn();
+    bool run_commands();
+    void flush_answers();
+    void arm_timer();
+    void on_timer();
+    void publish() noexcept;
+    void trace(engine::frame_trace& direction, bytes_view octets);
+
+    void read();
+    void take(bytes_view octets);
+    void on_stream_end(error_code ec);
+    void wait_to_read();
+    bool write_some();
+    bool send();
+    void finish_output();
+    void end_stream() noexcept;
+
+    bool poll_events();
+    void handle(engine::event const& e);
+    void handle_unexpected(engine::event const& e);
+    void on_sasl_mechanisms();
+    void on_sasl_challenge();
+    void on_opened();
+    void on_closed(std::error_code code);
+
+    void connected(net::connect_result r);
+    engine::connection_options engine_options() const;
+    void choose_sasl();
+    void begin_close(amqp_error why, bool overtake);
+    void lose(std::error_code code, std::string text);
+    void finish(failure_ptr why);
+
+    /// The socket goes some time after our last octet, whatever the peer does.
+    class lingering final : public timed {
+    public:
+        explicit lingering(connection_core& of) : of_{of} {}
+        void on_time() override { of_.end_stream(); }
+
+    private:
+        connection_core& of_;
+    };
+
+    std::shared_ptr<container_core> container_;
+    std::shared_ptr<io_thread> io_;
+    std::shared_ptr<completion_queue> completions_;
+    connection_options options_;
+    net::url url_;
+
+    // any thread
+    command_queue queue_;
+    flow_stack flows_;
+    std::atomic<bool> scheduled_{false};
+    std::string remote_container_id_;  // guarded by endpoint
+    std::string peer_;
+    std::mutex default_session_mutex_;
+    std::shared_ptr<session_core> default_session_;
+    std::atomic<std::uint64_t> published_[4]{};
+
+    // strand
+    std::optional<engine::connection> engine_;
+    std::unique_ptr<net::byte_stream> stream_;
+    std::shared_ptr<net::tcp_connect> connecting_;
+    std::unique_ptr<net::sasl_client> sasl_;
+    std::vector<std::string> sasl_wanted_;
+    std::optional<engine::frame_trace> trace_in_;
+    std::optional<engine::frame_trace> trace_out_;
+    std::string trace_text_;
+    boost::asio::steady_timer timer_;
+    clock_time timer_at_ = clock_time::max();
+    clock_time now_{0};
+    deadline_queue deadlines_;
+    std::vector<std::shared_ptr<session_core>> sessions_;
+    std::vector<std::shared_ptr<completion_queue>> dirty_;
+    std::vector<std::shared_ptr<link_core>> stirred_;
+    connect_request* connect_ = nullptr;
+    request_list closing_;
+    clock_time started_{0};
+    std::string failure_text_;  // what is known beyond the engine's error
+    std::error_code failure_code_;
+    failure_ptr why_closed_;
+    std::unique_ptr<std::byte[]> output_;
+    bytes_view output_left_;
+    bool waits_to_read_ = false;
+    bool waits_to_write_ = false;
+    bool write_shut_ = false;
+    lingering lingering_{*this};
+};
+
+}  // namespace sluice::client::detail

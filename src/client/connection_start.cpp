@@ -1,0 +1,149 @@
+// How a connection begins: TCP, SASL, open.
+#include "client/connection_requests.hpp"
+
+#include "client/session_core.hpp"
+
+namespace sluice::client::detail {
+
+void connection_core::connect_request::execute(connection_core& on)
+{
+    if (!begin()) {
+        on.failure_text_ = "connecting to " + on.where() + " was cancelled";
+        on.connect_ = this;
+        return on.finish(make_failure(make_error_code(sluice::error::operation_aborted), on.failure_text_));
+    }
+    on.connect_ = this;
+    on.started_ = on.now_;
+    net::tcp_options const tcp{.no_delay = on.options_.no_delay, .timeout = on.options_.timeout};
+    auto self = on.shared_from_this();
+    on.connecting_ = net::connect_tcp(on.io_->context().get_executor(), on.url_.host, on.url_.port, tcp,
+                                      [self](net::connect_result r) { self->connected(std::move(r)); });
+}
+
+void connection_core::connect_request::refuse() noexcept
+{
+    auto const why = core_->failure();
+    finish(why ? why->code : make_error_code(sluice::error::operation_aborted), why);
+}
+
+void connection_core::connect_request::give_up(std::error_code why)
+{
+    core_->failure_code_ = why;
+    core_->failure_text_ = "connecting to " + core_->where() + " was cancelled";
+    if (core_->connecting_)
+        return core_->connecting_->cancel();  // its handler does the rest
+    core_->lose(why, {});
+}
+
+void connection_core::connect_request::finish(std::error_code code, failure_ptr why)
+{
+    auto const core = core_;
+    auto reply = std::move(reply_);
+    auto user = std::move(user_);
+    delete this;
+    core->answer(*core->completions_, std::move(reply), code, std::move(why), client::connection{std::move(user)});
+}
+
+void connection_core::start(reply_ptr<client::connection> r)
+{
+    auto* const request = new connect_request{shared_from_this(), std::move(r)};
+    request->accept_cancellation();
+    if (!push(*request))
+        request->refuse();
+}
+
+void connection_core::fail_start(std::error_code code, std::string text, reply_ptr<client::connection> r)
+{
+    auto why = make_failure(code, std::move(text));
+    set_ended(why);
+    std::ignore = queue_.close();
+    auto* const request = new connect_request{shared_from_this(), std::move(r)};
+    request->refuse();
+}
+
+engine::connection_options connection_core::engine_options() const
+{
+    auto const left = options_.timeout - (now_ - started_);
+    engine::connection_options o;
+    o.container_id = container_->id();
+    o.hostname = options_.hostname.empty() ? url_.host : options_.hostname;
+    o.sasl = options_.sasl == sasl_choice::none ? engine::sasl_mode::none : engine::sasl_mode::required;
+    o.max_frame_size = options_.max_frame_size;
+    o.outgoing_frame_max = options_.outgoing_frame_max;
+    o.channel_max = options_.channel_max;
+    o.idle_timeout_ms = static_cast<std::uint32_t>(
+        std::clamp<std::int64_t>(options_.idle_timeout.count(), 0, std::numeric_limits<std::int32_t>::max()));
+    o.handshake_timeout_ms =
+        options_.timeout == no_timeout
+            ? 0
+            : static_cast<std::uint32_t>(
+                  std::clamp<std::int64_t>(left.count(), 1, std::numeric_limits<std::int32_t>::max()));
+    o.offered_capabilities = options_.offered_capabilities;
+    o.desired_capabilities = options_.desired_capabilities;
+    o.properties = options_.properties;
+    return o;
+}
+
+void connection_core::connected(net::connect_result r)
+{
+    connecting_.reset();
+    auto const nested = in_turn();  // a cancellation comes from within a turn
+    turn_guard const guard{*this};
+    now_ = std::chrono::duration_cast<clock_time>(std::chrono::steady_clock::now().time_since_epoch());
+    if (r.code && !ended()) {
+        auto const code = failure_code_ ? failure_code_ : std::error_code{r.code};
+        finish(make_failure(code, std::move(r.text)));
+    } else if (!ended()) {
+        stream_ = std::move(r.stream);
+        set_text(peer_, stream_->peer());
+        auto const has_credentials = options_.user.has_value() && options_.sasl != sasl_choice::anonymous;
+        sasl_wanted_ = net::sasl_wanted(has_credentials || options_.sasl == sasl_choice::plain);
+        engine_.emplace(engine_options());
+        std::ignore = engine_->open();
+        std::ignore = engine_->tick(now_);
+        wait_to_read();
+    }
+    if (!nested)
+        turn();
+}
+
+/// The first mechanism of ours that the peer offers; credentials go out under no other. [5.3.2]
+void connection_core::choose_sasl()
+{
+    std::string fault;
+    auto const chosen = net::sasl_choose(sasl_wanted_, engine_->sasl_mechanisms(), &fault);
+    if (chosen.empty())
+        return lose(make_error_code(sluice::error::sasl_no_common_mechanism), fault + " (" + where() + ")");
+    if (chosen == "ANONYMOUS") {
+        sasl_ = net::sasl_anonymous();
+    } else {
+        auto made = net::sasl_plain(
+            {.user = options_.user.value_or(""), .password = options_.password.value_or(""), .authorize_as = {}});
+        if (!made)
+            return lose(made.error(), "a user or password with a NUL octet cannot be sent with SASL PLAIN");
+        sasl_ = std::move(*made);
+    }
+    auto const first = sasl_->initial_response();
+    std::ignore = engine_->sasl_init(sasl_->mechanism(), first ? std::optional<bytes_view>{*first} : std::nullopt,
+                                     options_.hostname.empty() ? url_.host : options_.hostname);
+}
+
+void connection_core::on_sasl_challenge()
+{
+    auto answer = sasl_ ? sasl_->respond(engine_->sasl_bytes()) : result<bytes>{unexpected{sluice::error::invalid_state}};
+    if (!answer)
+        return lose(make_error_code(sluice::error::sasl_auth_failed),
+                    "the peer at " + where() + " sent a SASL challenge that " + std::string{sasl_->mechanism()} +
+                        " does not have");
+    std::ignore = engine_->sasl_response(*answer);
+}
+
+void connection_core::on_opened()
+{
+    set_phase(detail::phase::open);
+    set_text(remote_container_id_, std::string{engine_->remote_open().container_id});
+    if (auto* const request = std::exchange(connect_, nullptr))
+        request->finish({}, nullptr);
+}
+
+}  // namespace sluice::client::detail

@@ -1,0 +1,92 @@
+// The container: URLs become connections.
+#include <sluice/client/container.hpp>
+
+#include "client/connection_core.hpp"
+
+#include <charconv>
+
+namespace sluice::client {
+namespace {
+
+template <class T>
+bool read_number(std::string_view text, T& out)
+{
+    auto const* const end = text.data() + text.size();
+    auto const [stop, code] = std::from_chars(text.data(), end, out);
+    return code == std::errc{} && stop == end;
+}
+
+/// @returns what is wrong with the options of the URL, or nothing
+std::string apply(net::url const& where, connection_options& o)
+{
+    for (auto const& [name, value] : where.options) {
+        auto good = true;
+        if (name == "sasl") {
+            good = value == "none" || value == "anonymous" || value == "plain";
+            o.sasl = value == "none" ? sasl_choice::none : value == "plain" ? sasl_choice::plain
+                                                                            : sasl_choice::anonymous;
+        } else if (name == "hostname") {
+            o.hostname = value;
+        } else if (name == "max_frame_size") {
+            good = read_number(value, o.max_frame_size) && o.max_frame_size >= 512;
+        } else if (name == "channel_max") {
+            good = read_number(value, o.channel_max);
+        } else if (name == "idle_timeout_ms") {
+            std::uint32_t ms = 0;
+            good = read_number(value, ms);
+            o.idle_timeout = milliseconds{ms};
+        } else {
+            return "the URL's option '" + name +
+                   "' is unknown; there are sasl, hostname, max_frame_size, channel_max and idle_timeout_ms";
+        }
+        if (!good)
+            return "the URL's option " + name + " has a value out of its range: " + value;
+    }
+    return {};
+}
+
+}  // namespace
+
+container::container(container_options options) : core_{std::make_shared<detail::container_core>(std::move(options))}
+{
+}
+
+container::container(std::string id) : container{container_options{.id = std::move(id)}} {}
+
+container::~container() { core_->stop(); }
+
+std::string const& container::id() const noexcept { return core_->id(); }
+
+executor container::get_executor() const { return core_->completions().get_executor(); }
+
+void container::start_connect(std::shared_ptr<detail::container_core> const& core, std::string url,
+                              connection_options options, detail::reply_ptr<connection> r)
+{
+    std::string fault;
+    auto parsed = net::parse_url(url, &fault);
+    auto where = parsed ? std::move(*parsed) : net::url{};
+    auto code = parsed.error();
+    if (!code) {
+        fault = apply(where, options);
+        if (!fault.empty())
+            code = make_error_code(error::invalid_url);
+        else if (where.tls) {
+            code = make_error_code(error::invalid_url);
+            fault = "amqps:// needs TLS, which this version does not have; use amqp://";
+        }
+    }
+    if (!options.user && where.user)
+        options.user = std::move(where.user);
+    if (!options.password && where.password)
+        options.password = std::move(where.password);
+    where.user.reset();
+    where.password.reset();
+    auto const made = std::make_shared<detail::connection_core>(core, std::move(where), std::move(options));
+    if (code)
+        return made->fail_start(code, std::move(fault), std::move(r));
+    if (!core->add(made))
+        return made->fail_start(make_error_code(error::operation_aborted), "the container is going", std::move(r));
+    made->start(std::move(r));
+}
+
+}  // namespace sluice::client

@@ -1,0 +1,63 @@
+// A delivery in a user's hands: its octets, and its way back to the engine.
+#pragma once
+
+#include "client/command_queue.hpp"
+#include "client/request.hpp"
+
+#include <sluice/client/delivery.hpp>
+
+namespace sluice::client::detail {
+
+/// Counted by its handles; made on the strand, goes where its last handle goes. As a command it carries the answer.
+class delivery_core final : public command {
+public:
+    explicit delivery_core(std::shared_ptr<receiver_core> link);
+    ~delivery_core() override;
+
+    void ref() noexcept { count_.fetch_add(1, std::memory_order_relaxed); }
+    void unref() noexcept;
+    static client::delivery adopt(delivery_core* d) noexcept { return client::delivery{d, client::delivery::adopt{}}; }
+
+    void execute(connection_core& on) override;
+    void refuse() noexcept override;
+
+    /// @returns error::already_settled, error::stale_delivery
+    std::error_code answer(outcome_kind kind, bytes encoded_state);
+    void start_settle(bytes state, reply_ptr<> r);
+    void start_read(std::span<std::byte> into, reply_ptr<std::size_t> r);
+
+    // ---- strand
+
+    bool waits_for_settlement() const noexcept { return settling_ != nullptr; }
+    /// A streamed one has more to read, is complete, or aborted.
+    void on_part(std::error_code ended = {});
+    void on_settled_by_peer();
+    /// The link is gone.
+    void on_stale(failure_ptr const& why);
+
+    std::shared_ptr<receiver_core> link;
+    engine::incoming_delivery* incoming = nullptr;  // strand
+    bytes octets;
+    engine::delivery_tag tag;
+    delivery_number id;
+    std::uint32_t message_format = 0;
+    bool settled = false;  // by the sender, before it came
+    std::atomic<bool> answered{false};
+    outcome_kind answer_kind = outcome_kind::none;
+    bytes answer_state;
+    delivery_core* next_in_inbox = nullptr;
+    delivery_core* next_record = nullptr;
+    delivery_core* previous_record = nullptr;
+
+private:
+    class settle_request;
+    class read_request;
+    void serve_reader();
+
+    std::atomic<std::uint32_t> count_{1};
+    settle_request* settling_ = nullptr;
+    read_request* reading_ = nullptr;
+    std::error_code read_end_;
+};
+
+}  // namespace sluice::client::detail

@@ -1,0 +1,112 @@
+// What both ends of a link have in common on the strand: attach, detach, and the reason that comes late.
+#pragma once
+
+#include "client/session_core.hpp"
+
+namespace sluice::client::detail {
+
+class link_core : public endpoint, public std::enable_shared_from_this<link_core> {
+public:
+    virtual ~link_core();
+
+    // ---- any thread
+
+    std::shared_ptr<session_core> const& session() const noexcept { return session_; }
+    std::shared_ptr<connection_core> const& connection() const noexcept { return session_->connection(); }
+    std::shared_ptr<completion_queue> const& completions() const noexcept { return session_->completions(); }
+    milliseconds timeout() const noexcept { return timeout_; }
+    std::string const& name() const noexcept { return name_; }
+    std::string address() const { return text(address_); }
+    void start_close(amqp_error why, reply_ptr<> r);
+    void abandon(std::shared_ptr<link_core> self);
+
+    // ---- strand
+
+    void handle(engine::event const& e);
+    /// The link is over, with everything that waits on it.
+    void on_ended(failure_ptr why);
+    /// Over for its users; the engine's link may still wait for the peer.
+    void fail(failure_ptr why);
+    virtual void publish() noexcept = 0;
+    /// After the events at hand: see connection_core::stir().
+    virtual void on_stirred() {}
+
+protected:
+    link_core(std::shared_ptr<session_core> session, std::shared_ptr<session_core> user,
+              std::shared_ptr<connection_core> connection_user, link_options const& options, char const* kind);
+
+    class attach_request;
+    class close_request;
+    class abandon_command;
+
+    connection_core& core() const noexcept { return *session_->connection(); }
+    /// Queues `a` and answers it if the connection is gone.
+    void start_attach(attach_request* a);
+    void begin_close(amqp_error why, bool overtake);
+    void give_up(std::error_code why, std::string what);
+    failure_ptr closed_locally() const;
+    bool abandoned() const noexcept { return abandoned_.load(std::memory_order_relaxed); }
+    /// Still to be told why it ended.
+    bool reason_is_late() const noexcept { return late_.armed(); }
+    virtual std::string refers_to() const = 0;  // "sender to 'q'"
+
+    // What the two ends do differently.
+    virtual result<engine::link*> attach(engine::session& on) = 0;
+    virtual std::string remote_address(engine::link const& l) const = 0;
+    virtual void on_event(engine::event const& e) = 0;
+    virtual void on_attached() {}
+    virtual void on_detached(failure_ptr const& why) = 0;  // fails what waits
+    virtual void on_abandoned() = 0;                       // closes as soon as it may
+    virtual void on_released() {}                          // the engine's link goes now
+
+    engine::link* engine_link_ = nullptr;
+
+private:
+    /// A detach without an error may be the first half of an end or close with one: Broker-J 10.1 sends both.
+    class late_reason final : public timed {
+    public:
+        explicit late_reason(link_core& of) : of_{of} {}
+        void on_time() override { of_.on_ended(of_.held_back_); }
+
+    private:
+        link_core& of_;
+    };
+
+    void on_detach(std::error_code code);
+    void settle_calls(failure_ptr const& why);
+
+    std::shared_ptr<session_core> session_;
+    std::shared_ptr<session_core> session_user_;
+    std::shared_ptr<connection_core> connection_user_;
+    std::string name_;
+    std::string address_;  // guarded by endpoint
+    milliseconds timeout_;
+    attach_request* attach_ = nullptr;
+    request_list closing_;
+    failure_ptr held_back_;
+    late_reason late_{*this};
+    std::atomic<bool> abandoned_{false};
+};
+
+/// A call that opens a link. The result is made by whoever knows its type.
+class link_core::attach_request : public request {
+public:
+    attach_request(std::shared_ptr<link_core> l, milliseconds timeout) : link_{std::move(l)}, timeout_{timeout} {}
+    void execute(connection_core& on) final;
+    void refuse() noexcept final;
+    void give_up(std::error_code why) final;
+
+    /// Answers the caller and frees this.
+    virtual void finish(std::error_code code, failure_ptr why) = 0;
+
+protected:
+    std::shared_ptr<link_core> link_;
+    milliseconds timeout_;
+};
+
+/// "'q'", or what else the terminus is.
+std::string quoted_address(terminus const& t);
+bytes encode_source(terminus const& t);
+bytes encode_target(terminus const& t);
+
+}  // namespace sluice::client::detail

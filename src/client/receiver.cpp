@@ -1,0 +1,34 @@
+// Receiver handles.
+#include <sluice/client/receiver.hpp>
+
+#include "client/receiver_core.hpp"
+
+namespace sluice::client {
+
+using flags = detail::flow_request;
+
+delivery receiver::try_receive() { return core_->try_receive(); }
+void receiver::on_message(std::function<void(delivery)> handler) { core_->set_handler(std::move(handler)); }
+
+void receiver::add_credit(std::uint32_t more) { core_->credit_request(flags::add, more); }
+void receiver::set_credit(std::uint32_t credit) { core_->credit_request(flags::set, credit); }
+void receiver::set_credit_window(std::uint32_t window) { core_->credit_request(flags::window, window); }
+void receiver::request_flow(bool echo) { core_->credit_request(echo ? flags::flow | flags::echo : flags::flow, 0); }
+
+std::string const& receiver::name() const noexcept { return core_->name(); }
+std::string receiver::address() const { return core_->address(); }
+std::uint32_t receiver::credit() const noexcept { return core_->credit(); }
+failure_ptr receiver::error() const { return core_->failure(); }
+executor receiver::get_executor() const { return core_->completions()->get_executor(); }
+
+void receiver::start_receive(milliseconds timeout, detail::reply_ptr<delivery> r) const
+{
+    core_->start_receive(timeout, std::move(r));
+}
+void receiver::start_drain(detail::reply_ptr<> r) const { core_->start_drain(std::move(r)); }
+void receiver::start_close(amqp_error why, detail::reply_ptr<> r) const
+{
+    core_->start_close(std::move(why), std::move(r));
+}
+
+}  // namespace sluice::client

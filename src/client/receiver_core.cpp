@@ -1,0 +1,343 @@
+// Receivers: credit, what the engine reports, and the end of the link.
+#include "client/receiver_requests.hpp"
+
+#include <sluice/codec/reader.hpp>
+
+namespace sluice::client::detail {
+namespace {
+
+constexpr std::array<std::byte, 4> encoded_released{std::byte{0x00}, std::byte{0x53}, std::byte{0x26},
+                                                    std::byte{0x45}};
+constexpr std::size_t copied_max = 4096;  // octets; copying fewer is cheaper than giving their memory away
+
+}  // namespace
+
+receiver_core::receiver_core(std::shared_ptr<session_core> session, std::shared_ptr<session_core> user,
+                             std::shared_ptr<connection_core> connection_user, receiver_options options)
+    : link_core{std::move(session), std::move(user), std::move(connection_user), options, "receiver"},
+      options_{std::move(options)}, pump_{std::make_unique<message_pump>(*this)},
+      room_{std::make_unique<room_command>(*this)}
+{
+}
+
+receiver_core::~receiver_core()
+{
+    while (auto* const d = first_) {
+        first_ = d->next_in_inbox;
+        d->answered.store(true, std::memory_order_relaxed);
+        d->unref();
+    }
+}
+
+void receiver_core::start_open(std::shared_ptr<receiver_core> user, reply_ptr<client::receiver> r)
+{
+    start_attach(new open_request{self(), std::move(user), std::move(r)});
+}
+
+result<engine::link*> receiver_core::attach(engine::session& on)
+{
+    engine::link_options o;
+    o.name = name();
+    o.source = encode_source(options_.source);
+    o.target = encode_target(options_.target);
+    o.snd_settle_mode = options_.snd_settle_mode;
+    o.rcv_settle_mode = options_.rcv_settle_mode;
+    o.max_message_size = options_.max_message_size;
+    o.offered_capabilities = options_.offered_capabilities;
+    o.desired_capabilities = options_.desired_capabilities;
+    o.properties = options_.properties;
+    o.credit_window = options_.credit_window;
+    o.streamed = options_.streamed;
+    o.stream_buffer_max = options_.stream_buffer_max;
+    auto made = on.attach_receiver(std::move(o));
+    if (!made)
+        return unexpected{made.error()};
+    return *made;
+}
+
+std::string receiver_core::remote_address(engine::link const& l) const
+{
+    auto in = l.remote_attach().source.encoded;
+    source s;
+    if (in.empty() || decode(in, s))
+        return {};
+    return std::string{as_text(s.address).value_or(std::string_view{})};
+}
+
+// ---- credit
+
+void receiver_core::credit_request(std::uint64_t what, std::uint32_t value)
+{
+    if (ended() || connection()->ended())
+        return;
+    if (drains_.load(std::memory_order_acquire) > 0) {  // else it would overtake the drain before it
+        auto* const c = new credit_command{self(), what | value};
+        if (!connection()->push(*c))
+            c->refuse();
+    } else if (merge(what, value)) {
+        connection()->push_flow(*this);
+    }
+}
+
+void receiver_core::apply(std::uint64_t what) { apply_credit(what); }
+
+void receiver_core::apply_credit(std::uint64_t what)
+{
+    auto* const r = engine();
+    if (!r || ended())
+        return;
+    switch (what & mode_mask) {
+    case add: r->add_credit(value_of(what)); break;
+    case set: r->set_credit(value_of(what)); break;
+    case window: r->set_credit_window(value_of(what)); break;
+    default: break;
+    }
+    if (what & (flow | echo))
+        r->request_flow((what & echo) != 0);
+}
+
+void receiver_core::publish() noexcept
+{
+    if (engine())
+        credit_.store(engine()->credit(), std::memory_order_relaxed);
+}
+
+// ---- deliveries
+
+void receiver_core::on_event(engine::event const& e)
+{
+    using kind = engine::event_kind;
+    auto* const record = e.incoming ? static_cast<delivery_core*>(e.incoming->context) : nullptr;
+    switch (e.kind) {
+    case kind::delivery: return on_delivery(*e.incoming);
+    case kind::delivery_part:
+        if (record)
+            record->on_part();
+        return;
+    case kind::delivery_aborted: return on_aborted(*e.incoming);
+    case kind::delivery_settled:
+        if (record && e.final)
+            record->on_settled_by_peer();
+        return;
+    case kind::drained:
+        while (auto* const r = static_cast<drain_request*>(drainers_.pop_front())) r->finish({}, nullptr);
+        return;
+    default: return;
+    }
+}
+
+void receiver_core::on_delivery(engine::incoming_delivery& d)
+{
+    if (abandoned() || ended()) {
+        std::ignore = engine()->settle(d, {encoded_released});
+        return;
+    }
+    if (backlog_.empty())
+        core().stir(shared_from_this());
+    backlog_.push_back(&d);
+}
+
+/// The peer gave a streamed delivery up: its reader learns it, and the engine has it back.
+void receiver_core::on_aborted(engine::incoming_delivery& d)
+{
+    if (auto* const record = static_cast<delivery_core*>(d.context))
+        record->on_part(make_error_code(sluice::error::delivery_aborted));
+    std::erase(backlog_, &d);
+    std::ignore = engine()->settle(d, {});
+}
+
+void receiver_core::on_stirred()
+{
+    if (engine())
+        move_to_inbox();
+}
+
+delivery_core* receiver_core::make_record(engine::incoming_delivery& d)
+{
+    auto* const record = new delivery_core{self()};
+    record->incoming = &d;
+    record->id = d.id();
+    record->message_format = d.message_format();
+    record->settled = d.settled();
+    auto const tag = d.tag();
+    record->tag.size = static_cast<std::uint8_t>(tag.size());
+    std::copy(tag.begin(), tag.end(), record->tag.octets.begin());
+    d.context = record;
+    if (!streamed()) {
+        auto const body = d.body();
+        if (body.size() <= copied_max) {
+            record->octets.assign(body.begin(), body.end());
+            engine()->consume(d, body.size());
+        } else {
+            record->octets = engine()->take_body(d);
+        }
+    }
+    record->next_record = records_;
+    if (records_)
+        records_->previous_record = record;
+    records_ = record;
+    return record;
+}
+
+void receiver_core::remove_record(delivery_core& d) noexcept
+{
+    d.incoming = nullptr;
+    (d.previous_record ? d.previous_record->next_record : records_) = d.next_record;
+    if (d.next_record)
+        d.next_record->previous_record = d.previous_record;
+    d.next_record = d.previous_record = nullptr;
+}
+
+/// Moves what there is room for, then serves who waits: calls first, else the handler.
+void receiver_core::move_to_inbox()
+{
+    auto room = std::size_t{0};
+    auto octets = std::size_t{0};
+    {
+        std::lock_guard const lock{mutex_};
+        room = options_.inbox_max - std::min<std::size_t>(inbox_size_, options_.inbox_max);
+        octets = inbox_bytes_;
+    }
+    delivery_core* first = nullptr;
+    delivery_core* last = nullptr;
+    auto count = std::size_t{0};
+    auto added = std::size_t{0};
+    while (count < room && !backlog_.empty()) {
+        auto const size = backlog_.front()->body().size();
+        if (octets + added > 0 && octets + added + size > options_.inbox_bytes_max)
+            break;
+        auto* const record = make_record(*backlog_.front());
+        backlog_.pop_front();
+        (first ? last->next_in_inbox : first) = record;
+        last = record;
+        ++count;
+        added += record->octets.size();
+    }
+    {
+        std::lock_guard const lock{mutex_};
+        if (first) {
+            (first_ ? last_->next_in_inbox : first_) = first;
+            last_ = last;
+            inbox_size_ += count;
+            inbox_bytes_ += added;
+        }
+        full_ = !backlog_.empty();
+    }
+    serve();
+}
+
+void receiver_core::serve()
+{
+    while (true) {
+        receive_request* waiting = nullptr;
+        delivery_core* found = nullptr;
+        auto wants_room = false;
+        {
+            std::lock_guard const lock{mutex_};
+            if (!first_)
+                return;
+            if (receivers_.empty()) {
+                if (!handler_ || std::exchange(pump_queued_, true))
+                    return;
+                pump_->keep(self());
+            } else {
+                waiting = static_cast<receive_request*>(receivers_.pop_front());
+                found = pop(wants_room);
+            }
+        }
+        if (!waiting)
+            return core().answer(*completions(), *pump_);
+        hand_out(*found, wants_room);
+        waiting->finish({}, nullptr, delivery_core::adopt(found));
+    }
+}
+
+/// The engine's side of an answer.
+void receiver_core::settle(delivery_core& d)
+{
+    auto* const r = engine();
+    auto* const incoming = d.incoming;
+    if (!r || !incoming)
+        return;
+    raw_value state;
+    if (d.answer_kind == outcome_kind::accepted)
+        state = {encoded_accepted};
+    else if (d.answer_kind == outcome_kind::released)
+        state = {encoded_released};
+    else
+        state = {d.answer_state};
+    // In mode second the sender has the last word: until then it is ours.
+    auto const stays = r->rcv_settle_mode() == receiver_settle_mode::second && incoming->complete() &&
+                       !incoming->settled() && !state.empty();
+    if (!stays || !d.waits_for_settlement()) {
+        incoming->context = nullptr;
+        remove_record(d);
+    }
+    std::ignore = r->settle(*incoming, state);
+    if (abandoned())
+        close_when_idle();
+}
+
+// ---- the end
+
+void receiver_core::on_detached(failure_ptr const& why)
+{
+    request_list left;
+    std::shared_ptr<std::function<void(client::delivery)>> handler;
+    {
+        std::lock_guard const lock{mutex_};
+        detached_ = true;
+        std::swap(left, receivers_);
+        if (!first_)
+            handler.swap(handler_);  // it may hold handles on this
+    }
+    while (auto* const r = static_cast<receive_request*>(left.pop_front()))
+        r->finish(why ? why->code : make_error_code(sluice::error::link_not_attached), why, {});
+    while (auto* const r = static_cast<drain_request*>(drainers_.pop_front()))
+        r->finish(why ? why->code : make_error_code(sluice::error::link_not_attached), why);
+    if (handler)
+        dispose_later(std::move(handler));
+}
+
+void receiver_core::on_released()
+{
+    backlog_.clear();
+    while (auto* const d = records_) {
+        remove_record(*d);
+        d->on_stale(failure());
+    }
+}
+
+/// Nobody can receive any more: what was not taken goes back, and the link goes when the rest is answered.
+void receiver_core::on_abandoned()
+{
+    set_handler({});
+    delivery_core* first = nullptr;
+    {
+        std::lock_guard const lock{mutex_};
+        first = std::exchange(first_, nullptr);
+        last_ = nullptr;
+        inbox_size_ = inbox_bytes_ = 0;
+    }
+    if (engine() && !ended()) {
+        engine()->set_credit(0);
+        for (auto* const d : backlog_) std::ignore = engine()->settle(*d, {encoded_released});
+        backlog_.clear();
+    }
+    while (auto* const d = first) {
+        first = d->next_in_inbox;
+        d->answered.store(true, std::memory_order_relaxed);
+        d->answer_kind = outcome_kind::released;
+        settle(*d);
+        d->unref();
+    }
+    close_when_idle();
+}
+
+void receiver_core::close_when_idle()
+{
+    if (!records_)
+        begin_close({}, false);
+}
+
+}  // namespace sluice::client::detail

@@ -1,0 +1,336 @@
+// Sends: queued, answered, given up.
+#include "client/sender_core.hpp"
+
+#include "client/stream_core.hpp"
+
+#include <sluice/codec/reader.hpp>
+
+namespace sluice::client::detail {
+
+// ---- a send
+
+void send_request::execute(connection_core&) { link->queue(*this); }
+
+void send_request::refuse() noexcept
+{
+    auto const why = link->connection()->failure();
+    link->answer_send(*this, why ? why->code : make_error_code(sluice::error::connection_not_open), why);
+    delete this;
+}
+
+void send_request::give_up(std::error_code why) { link->cancel(*this, why); }
+
+// ---- opening
+
+class sender_core::open_request final : public attach_request {
+public:
+    open_request(std::shared_ptr<sender_core> l, std::shared_ptr<sender_core> user, reply_ptr<client::sender> r)
+        : attach_request{l, l->timeout()}, user_{std::move(user)}, reply_{std::move(r)}
+    {
+        accept_cancellation(*reply_, link_->connection());
+    }
+    ~open_request() override = default;
+
+    void finish(std::error_code code, failure_ptr why) override
+    {
+        auto const l = link_;
+        auto reply = std::move(reply_);
+        auto user = std::move(user_);
+        delete this;
+        l->connection()->answer(*l->completions(), std::move(reply), code, std::move(why), wrap(std::move(user)));
+    }
+
+private:
+    std::shared_ptr<sender_core> user_;
+    reply_ptr<client::sender> reply_;
+};
+
+sender_core::sender_core(std::shared_ptr<session_core> session, std::shared_ptr<session_core> user,
+                         std::shared_ptr<connection_core> connection_user, sender_options options)
+    : link_core{std::move(session), std::move(user), std::move(connection_user), options, "sender"},
+      options_{std::move(options)}
+{
+}
+
+sender_core::~sender_core() = default;
+
+void sender_core::start_open(std::shared_ptr<sender_core> user, reply_ptr<client::sender> r)
+{
+    auto self = std::static_pointer_cast<sender_core>(shared_from_this());
+    start_attach(new open_request{std::move(self), std::move(user), std::move(r)});
+}
+
+result<engine::link*> sender_core::attach(engine::session& on)
+{
+    engine::link_options o;
+    o.name = name();
+    o.source = encode_source(options_.source);
+    o.target = options_.encoded_target.empty() ? encode_target(options_.target) : options_.encoded_target;
+    o.snd_settle_mode = options_.snd_settle_mode;
+    o.rcv_settle_mode = options_.rcv_settle_mode;
+    o.max_message_size = options_.max_message_size;
+    o.offered_capabilities = options_.offered_capabilities;
+    o.desired_capabilities = options_.desired_capabilities;
+    o.properties = options_.properties;
+    auto made = on.attach_sender(std::move(o));
+    if (!made)
+        return unexpected{made.error()};
+    return *made;
+}
+
+std::string sender_core::remote_address(engine::link const& l) const
+{
+    auto in = l.remote_attach().target.encoded;
+    target t;
+    if (in.empty() || decode(in, t))
+        return {};
+    return std::string{as_text(t.address).value_or(std::string_view{})};
+}
+
+// ---- any thread
+
+void sender_core::start_send(encoded_message m, send_options const& options, bool only_with_credit,
+                             reply_ptr<outcome> r)
+{
+    auto* const s = new send_request{*this, std::move(r)};
+    s->octets = std::move(m.octets);
+    s->take(options, timeout());
+    s->only_with_credit = only_with_credit;
+    s->accept_cancellation(*s->reply, connection());
+    start(*s);
+}
+
+void sender_core::start(send_request& s)
+{
+    if (outstanding_.fetch_add(1, std::memory_order_relaxed) >= options_.outstanding_max) {
+        auto const why = make_failure(make_error_code(sluice::error::queue_full),
+                                      refers_to() + ": " + std::to_string(options_.outstanding_max) +
+                                          " sends (outstanding_max) have no outcome yet; wait for some");
+        answer_send(s, why->code, why);
+        delete &s;
+        return;
+    }
+    if (!connection()->push(s))
+        s.refuse();
+}
+
+body_stream sender_core::start_stream(send_options const& options, std::size_t buffer_max)
+{
+    auto self = std::static_pointer_cast<sender_core>(shared_from_this());
+    auto made = std::make_shared<stream_core>(std::move(self), buffer_max);
+    auto* const s = new send_request{*this, nullptr};
+    s->stream = made;
+    s->take(options, no_timeout);
+    start(*s);
+    return body_stream{make_user_pointer(std::move(made))};
+}
+
+void send_request::take(send_options const& options, milliseconds otherwise)
+{
+    settled = options.settled;
+    message_format = options.message_format;
+    tag = options.tag;
+    state = options.state;
+    timeout = options.timeout.count() == 0 ? otherwise : options.timeout;
+}
+
+// ---- strand
+
+void sender_core::queue(send_request& s)
+{
+    if (ended() || !engine()) {
+        auto const why = failure();
+        answer_send(s, why ? why->code : make_error_code(sluice::error::link_not_attached), why);
+        delete &s;
+        return;
+    }
+    if (!s.begin())
+        return drop(s, make_error_code(sluice::error::operation_aborted), refers_to() + ": send cancelled");
+    if (s.only_with_credit && engine()->free_credit() == 0)
+        return drop(s, make_error_code(sluice::error::no_credit), refers_to());
+    if (reason_is_late()) {
+        sends_.push_back(s);  // fails with the others when the reason is here
+        return;
+    }
+    auto const has_credit = engine()->free_credit() > 0 && without_credit_count_ == 0;
+    auto const presettled = s.settled || engine()->snd_settle_mode() == sender_settle_mode::settled;
+    engine::send_options const o{.settled = s.settled,
+                                 .notify_sent = presettled,
+                                 .message_format = s.message_format,
+                                 .tag = s.tag,
+                                 .state = {s.state},
+                                 .context = &s};
+    auto const made = s.stream ? engine()->send(*s.stream, o) : engine()->send(engine::payload{s.octets}, o);
+    if (!made)
+        return drop(s, made.error(), refers_to());
+    s.delivery = *made;
+    if (s.stream)
+        s.stream->set_send(&s);
+    sends_.push_back(s);
+    s.has_credit = has_credit;
+    if (has_credit) {
+        core().deadlines().arm(s, s.timeout, core().now());
+    } else if (without_credit_count_++ == 0) {
+        without_credit_ = &s;
+    }
+}
+
+void sender_core::drop(send_request& s, std::error_code code, std::string what)
+{
+    answer_send(s, code, make_failure(code, std::move(what)));
+    delete &s;
+}
+
+/// The time of a send runs from the moment that there is credit for it.
+void sender_core::give_deadlines()
+{
+    auto left = std::size_t{0};
+    if (engine()->free_credit() == 0) {
+        auto const begun = !sends_.empty() && engine()->queued() > 0 && has_begun_front();
+        auto const unbegun = engine()->queued() - (begun ? 1 : 0);
+        left = unbegun > engine()->credit() ? unbegun - engine()->credit() : 0;
+    }
+    while (without_credit_count_ > left) {
+        auto& s = *without_credit_;
+        s.has_credit = true;
+        without_credit_ = static_cast<send_request*>(s.next_waiting);
+        --without_credit_count_;
+        if (s.open)
+            core().deadlines().arm(s, s.timeout, core().now());
+    }
+}
+
+/// Whether the engine's queue begins with a delivery that is half sent: then that one has had its credit.
+bool sender_core::has_begun_front() const noexcept
+{
+    auto begun = false;
+    engine()->for_each_delivery([&](engine::outgoing_delivery& d) {
+        begun |= d.state() == engine::outgoing_state::begun || d.state() == engine::outgoing_state::aborting;
+    });
+    return begun;
+}
+
+void sender_core::cancel(send_request& s, std::error_code why)
+{
+    auto const text = refers_to() + (why == sluice::error::timed_out ? ": send given up" : ": send cancelled");
+    if (!s.delivery || reason_is_late()) {
+        answer_send(s, why, make_failure(why, text));
+        if (!s.delivery)
+            forget(s);
+        return;
+    }
+    if (engine()->cancel(*s.delivery))  // whole already: the peer may have it
+        why = make_error_code(sluice::error::outcome_unknown);
+    answer_send(s, why, make_failure(why, text));
+}
+
+void sender_core::answer_send(send_request& s, std::error_code code, failure_ptr why, outcome o)
+{
+    if (!std::exchange(s.open, false))
+        return;
+    if (s.armed())
+        core().deadlines().disarm(s);
+    s.unbind();
+    auto const left = outstanding_.fetch_sub(1, std::memory_order_relaxed) - 1;
+    if (s.stream)
+        s.stream->on_done(code, std::move(why), std::move(o));
+    else
+        core().answer(*completions(), std::move(s.reply), code, std::move(why), std::move(o));
+    if (left == 0 && abandoned())
+        close_when_idle();
+}
+
+void sender_core::forget(send_request& s) noexcept
+{
+    if (!s.has_credit && without_credit_count_ > 0 && s.delivery) {
+        if (without_credit_ == &s)
+            without_credit_ = static_cast<send_request*>(s.next_waiting);
+        --without_credit_count_;
+    }
+    sends_.remove(s);
+    if (s.stream)
+        s.stream->set_send(nullptr);
+    delete &s;
+}
+
+void sender_core::on_event(engine::event const& e)
+{
+    if (e.kind == engine::event_kind::credit) {
+        if (without_credit_count_ > 0)
+            give_deadlines();
+        return;
+    }
+    auto* const s = e.outgoing ? static_cast<send_request*>(e.outgoing->context) : nullptr;
+    if (!s)
+        return;
+    switch (e.kind) {
+    case engine::event_kind::outcome:
+    case engine::event_kind::sent: on_outcome(e, *s); break;
+    case engine::event_kind::aborted:
+        answer_send(*s, e.code, e.code == sluice::error::closed_locally ? closed_locally()
+                                                                         : make_failure(e.code, refers_to()));
+        break;
+    default: return;
+    }
+    if (e.final)
+        forget(*s);
+}
+
+void sender_core::on_outcome(engine::event const& e, send_request& s)
+{
+    auto const kind = e.outgoing->outcome();
+    if (!e.final && (e.kind == engine::event_kind::sent || kind == outcome_kind::received))
+        return;
+    if (kind == outcome_kind::accepted)
+        answer_send(s, {}, nullptr, outcome{kind, e.final});
+    else
+        answer_send(s, {}, nullptr, outcome::from(kind, e.final, e.outgoing->remote_state()));
+}
+
+void sender_core::on_detached(failure_ptr const& why)
+{
+    failure_ptr unknown;
+    for (auto* r = sends_.front(); r;) {
+        auto& s = static_cast<send_request&>(*r);
+        r = r->next_waiting;
+        using state = engine::outgoing_state;
+        auto const at = s.delivery ? s.delivery->state() : state::queued;
+        auto const whole = at == state::unsettled || at == state::answered || at == state::settled;
+        if (whole && !unknown)
+            unknown = std::make_shared<client::failure const>(
+                client::failure{.code = make_error_code(sluice::error::outcome_unknown),
+                                .error = why ? why->error : amqp_error{},
+                                .text = why ? why->text : std::string{}});
+        auto const& cause = whole ? unknown : why;
+        answer_send(s, cause ? cause->code : make_error_code(sluice::error::link_not_attached), cause);
+        if (!s.delivery)
+            forget(s);
+    }
+}
+
+void sender_core::on_released()
+{
+    without_credit_ = nullptr;
+    without_credit_count_ = 0;
+    while (auto* const r = static_cast<send_request*>(sends_.pop_front())) {
+        if (r->stream)
+            r->stream->set_send(nullptr);
+        delete r;
+    }
+}
+
+void sender_core::on_abandoned() { close_when_idle(); }
+
+void sender_core::close_when_idle()
+{
+    if (outstanding() == 0)
+        begin_close({}, false);
+}
+
+void sender_core::publish() noexcept
+{
+    if (engine())
+        credit_.store(engine()->free_credit(), std::memory_order_relaxed);
+}
+
+}  // namespace sluice::client::detail

@@ -1,0 +1,65 @@
+// A session on its connection's strand, and what its users hold.
+#pragma once
+
+#include "client/connection_core.hpp"
+
+namespace sluice::client::detail {
+
+class link_core;
+
+class session_core final : public endpoint, private flow_request, public std::enable_shared_from_this<session_core> {
+public:
+    /// @param user a handle on the connection; `holds` it open as long as the session is, unless it is the
+    /// connection's own session
+    session_core(std::shared_ptr<connection_core> connection, std::shared_ptr<connection_core> const& user, bool holds,
+                 session_options options);
+    ~session_core();
+
+    // ---- any thread
+
+    std::shared_ptr<connection_core> const& connection() const noexcept { return connection_; }
+    std::shared_ptr<completion_queue> const& completions() const noexcept { return completions_; }
+    milliseconds timeout() const noexcept { return timeout_; }
+    /// What links hold, so that the connection stays open.
+    std::shared_ptr<connection_core> user_connection() const { return weak_user_.lock(); }
+    session_counters counters() const noexcept;
+    void request_flow(bool echo);
+    void abandon(std::shared_ptr<session_core> self);
+    void start_begin(std::shared_ptr<session_core> user, reply_ptr<client::session> r);
+    void start_end(amqp_error why, reply_ptr<> r);
+
+    // ---- strand
+
+    engine::session* engine() const noexcept { return engine_; }
+    void add(std::shared_ptr<link_core> l) { links_.push_back(std::move(l)); }
+    void remove(link_core& l) noexcept;
+    void handle(engine::event const& e);
+    /// The engine's session is gone, or never was.
+    void on_ended(failure_ptr why);
+    void begin_end(amqp_error why, bool overtake);
+    void publish() noexcept;
+
+private:
+    class begin_request;
+    class end_request;
+    class abandon_command;
+    void apply(std::uint64_t what) override;
+    failure_ptr why_ended(std::error_code code) const;
+    void give_up(std::error_code why, char const* what);
+    void settle_calls(failure_ptr const& why);
+
+    std::shared_ptr<connection_core> connection_;
+    std::weak_ptr<connection_core> const weak_user_;
+    std::shared_ptr<connection_core> user_;  // strand
+    std::shared_ptr<completion_queue> completions_;
+    session_options options_;
+    milliseconds timeout_;
+    engine::session* engine_ = nullptr;
+    begin_request* begin_ = nullptr;
+    request_list ending_;
+    std::vector<std::shared_ptr<link_core>> links_;
+    static constexpr std::size_t counter_count = sizeof(session_counters) / sizeof(std::uint64_t);
+    std::atomic<std::uint64_t> published_[counter_count]{};
+};
+
+}  // namespace sluice::client::detail
