@@ -24,6 +24,7 @@ struct side {
     bool reported_after_close = false;
     bool learned = false;          ///< its open was not seen
     std::uint32_t frame_size_max = 0;   ///< it takes; 0: not known
+    std::uint32_t unsuspected = 512;    ///< frames up to this size it may send without a second look
     std::uint32_t frame_size_sent = 0;  ///< the largest before the other side's open
     std::uint16_t channel_max = 65535;
     std::uint16_t channel_used = 0;     ///< the highest before the other side's open
@@ -68,6 +69,7 @@ private:
     // performatives.cpp
     void on_amqp_frame(direction d, unit const& u);
     bool check_phase(direction d, std::uint64_t descriptor);
+    void on_transfer_frame(direction d, unit const& u);
     void check_size(direction d, unit const& u);
     void check_channel(direction d, channel_number channel);
     void on_body(direction d, unit const& u, std::uint64_t descriptor);
@@ -79,7 +81,14 @@ private:
 
     // session_audit.cpp
     side::mapping& mapping(direction d, channel_number channel);
-    session* find_session(direction d, channel_number channel);
+    session* find_session(direction d, channel_number channel)
+    {
+        auto const& channels = of(d).channels;
+        if (channel < channels.size() && channels[channel].current != nullptr) [[likely]]
+            return channels[channel].current;
+        return find_no_session(d, channel);
+    }
+    session* find_no_session(direction d, channel_number channel);
     session* make_session();
     void drop_session(session* s);
     void on_begin(direction d, channel_number channel, begin const& b);
@@ -111,14 +120,6 @@ private:
     // transfer_audit.cpp
     void on_transfer(direction d, session& s, transfer const& t, std::uint64_t payload);
     void count_transfer(direction d, session& s);
-    void begin_delivery(session& s, link& l, transfer const& t);
-    void check_delivery_id(session& s, link& l, transfer const& t);
-    void check_credit(session& s, link& l);
-    void check_continuation(link& l, transfer const& t);
-    void settle_in(session& s, link& l, transfer const& t);
-    bool is_next_delivery(session& s, link& l, transfer const& t);
-    void end_delivery(link& l, transfer const& t);
-    void add_payload(link& l, std::uint64_t payload);
 
     // disposition_audit.cpp
     void on_disposition(direction d, session& s, disposition const& f);
@@ -135,6 +136,7 @@ private:
     options options_;
     reporter report_;
     unsettled_budget budget_;
+    transfer transfer_;  ///< room to decode into
     std::array<side, 2> sides_;
     sasl_audit sasl_;
     bool following_ = true;   ///< false: nothing can be understood any more

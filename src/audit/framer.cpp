@@ -115,7 +115,7 @@ bool framer::seek(bytes_view& in)
     return false;
 }
 
-bool framer::next(bytes_view& in, unit& out)
+bool framer::next_piecewise(bytes_view& in, unit& out)
 {
     if (release_) {
         held_.clear();

@@ -42,9 +42,26 @@ public:
 
     /// Takes from `in` up to the end of the next unit. @returns true if `out` is one; its octets are
     /// valid until the next call. False: all of `in` was taken.
-    bool next(bytes_view& in, unit& out);
+    bool next(bytes_view& in, unit& out)
+    {
+        // A frame that is whole in `in`, as nearly all are.
+        if (expects != mode::frames || release_ || !held_.empty() || in.size() < frame_header_size)
+            return next_piecewise(in, out);
+        auto const head = read_frame_header(in.data());
+        if (head.size < frame_header_size || head.size > in.size() || head.size > frame_bytes_max_)
+            return next_piecewise(in, out);
+        out.is = unit::frame;
+        out.offset = total_;
+        out.head = head;
+        out.octets = in.subspan(frame_header_size, head.size - frame_header_size);
+        out.cut = false;
+        in = in.subspan(head.size);
+        total_ += head.size;
+        return true;
+    }
 
 private:
+    bool next_piecewise(bytes_view& in, unit& out);
     bool next_header(bytes_view& in, unit& out);
     bool next_frame(bytes_view& in, unit& out);
     bool fill(bytes_view& in, std::size_t size);

@@ -16,10 +16,8 @@ namespace sluice::audit::detail {
 class grants {
 public:
     bool any() const noexcept { return size_ != 0; }
-    /// @pre any()
+    /// 0 before any was stated: nothing may be sent.
     std::int64_t highest() const noexcept { return entries_[0].limit; }
-    /// @pre any()
-    std::int64_t latest() const noexcept { return entries_[size_ - 1].limit; }
 
     /// The receiver states a limit when it has sent `mark` transfer frames of its own.
     void state(std::int64_t limit, std::uint64_t mark) noexcept
@@ -33,6 +31,7 @@ public:
     /// what the receiver said before the last of them.
     void arrived(std::int64_t frames) noexcept
     {
+        if (size_ <= 1) [[likely]] return;
         while (size_ > 1 && static_cast<std::int64_t>(entries_[1].mark) < frames) drop(1);
     }
 

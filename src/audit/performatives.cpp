@@ -18,6 +18,14 @@ enum descriptor : std::uint64_t {
     close_code,
 };
 
+/// As peek_descriptor() does, but at once for the form that everybody writes.
+std::uint64_t descriptor_of(bytes_view body) noexcept
+{
+    if (body.size() >= 3 && body[0] == std::byte{0} && body[1] == std::byte{0x53}) [[likely]]
+        return std::to_integer<std::uint64_t>(body[2]);
+    return body.empty() ? 0 : peek_descriptor(body);
+}
+
 constexpr std::array<std::string_view, 9> names{"open",     "begin",       "attach",
                                                 "flow",     "transfer",    "disposition",
                                                 "detach",   "end",         "close"};
@@ -26,13 +34,15 @@ constexpr std::array<std::string_view, 9> names{"open",     "begin",       "atta
 
 void connection_audit::on_amqp_frame(direction d, unit const& u)
 {
+    auto& s = of(d);
     auto const channel = u.head.channel;
     report_.at.channel = channel;
-    auto const code = u.octets.empty() ? 0 : peek_descriptor(u.octets);
+    auto const code = descriptor_of(u.octets);
     bool const known = code - open_code < names.size();
-    if (known) report_.at.performative = names[code - open_code];
-    if (!check_phase(d, code)) return;
-    check_size(d, u);
+    if (known) [[likely]] report_.at.performative = names[code - open_code];
+    if ((!s.opened || s.closed) && !check_phase(d, code)) return;
+    if (u.head.size > s.unsuspected) [[unlikely]] check_size(d, u);
+    if (code == transfer_code) [[likely]] return on_transfer_frame(d, u);
     if (code == begin_code || code == 0) check_channel(d, channel);
     if (known) return on_body(d, u, code);
     if (u.octets.empty() && !u.cut) return;  // an empty frame keeps the connection alive [2.4.5]
@@ -45,7 +55,6 @@ void connection_audit::on_amqp_frame(direction d, unit const& u)
 bool connection_audit::check_phase(direction d, std::uint64_t code)
 {
     auto& s = of(d);
-    if (s.opened && !s.closed) [[likely]] return true;
     if (s.closed) {
         if (!s.reported_after_close)
             report_.report(rule::frame_after_close, "nothing after close",
@@ -68,7 +77,7 @@ void connection_audit::check_size(direction d, unit const& u)
 {
     auto const& taker = of(opposite(d));
     auto& s = of(d);
-    if (taker.frame_size_max != 0) [[likely]] {
+    if (taker.frame_size_max != 0) {
         if (u.head.size > taker.frame_size_max)
             report_.report(rule::frame_size, "at most " + text(taker.frame_size_max),
                            text(u.head.size), "octets, the other side's max-frame-size");
@@ -146,12 +155,6 @@ void connection_audit::on_body(direction d, unit const& u, std::uint64_t code)
     auto* const s = find_session(d, channel);
     if (s == nullptr) return;
     switch (code) {
-    case transfer_code: {
-        transfer t;
-        std::size_t payload = 0;
-        if (read(d, u, t, &payload)) return on_transfer(d, *s, t, payload);
-        return count_transfer(d, *s);
-    }
     case flow_code: {
         flow f;
         if (read(d, u, f)) on_flow(d, *s, f);
@@ -180,6 +183,15 @@ void connection_audit::on_body(direction d, unit const& u, std::uint64_t code)
     }
 }
 
+void connection_audit::on_transfer_frame(direction d, unit const& u)
+{
+    auto* const s = find_session(d, u.head.channel);
+    if (s == nullptr) return;
+    std::size_t payload = 0;
+    if (read(d, u, transfer_, &payload)) [[likely]] return on_transfer(d, *s, transfer_, payload);
+    count_transfer(d, *s);  // a transfer frame it is all the same
+}
+
 void connection_audit::on_open(direction d, open const& o)
 {
     auto& s = of(d);
@@ -197,6 +209,7 @@ void connection_audit::on_open(direction d, open const& o)
     if (s.idle_us != 0)
         next_check_ = std::min(next_check_, report_.now + time_point{s.idle_us} + options_.idle_slack);
 
+    of(opposite(d)).unsuspected = s.frame_size_max;
     // What the other side sent in advance had to conform to this. [2.4.2]
     auto& other = of(opposite(d));
     place const early{.direction = opposite(d),

@@ -12,12 +12,9 @@ side::mapping& connection_audit::mapping(direction d, channel_number channel)
     return channels[channel];
 }
 
-/// The session whose frames stand on this channel; reports if there is none.
-session* connection_audit::find_session(direction d, channel_number channel)
+/// A frame on a channel that is not mapped: learns a session, or reports it. @returns that session.
+session* connection_audit::find_no_session(direction d, channel_number channel)
 {
-    auto& channels = of(d).channels;
-    if (channel < channels.size() && channels[channel].current != nullptr) [[likely]]
-        return channels[channel].current;
     auto& m = mapping(d, channel);
     if (of(d).learned || loose_) {
         auto* const s = make_session();
