@@ -37,7 +37,7 @@ public:
         while (messages > 0) {
             auto const n = std::min({messages, batch_max, std::size_t{sender_->free_credit()}});
             for (std::size_t i = 0; i < n; ++i)
-                if (!sender_->send({.head = message_}))
+                if (!sender_->send(payload_, options_))
                     throw std::runtime_error{"sluice: send failed"};
             messages -= n;
             pump();
@@ -117,6 +117,8 @@ private:
 
     engine_work work_;
     std::vector<std::byte> message_;
+    engine::payload payload_{.head = message_};
+    engine::send_options options_{};
     std::vector<std::byte> buffer_ = std::vector<std::byte>(buffer_size);
     engine::connection a_;
     engine::connection b_;
