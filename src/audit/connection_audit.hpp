@@ -40,6 +40,7 @@ struct side {
         session* current = nullptr;  ///< whose frames stand on this channel
         session* waiting = nullptr;  ///< the oldest begun here that the other side has not answered
         std::uint64_t end_frame = 0; ///< of the last session's end
+        std::uint32_t surplus = 0;   ///< answers that may still come to sessions that ended before
         bool reported = false;       ///< that nothing is mapped here
     };
     std::vector<mapping> channels;
@@ -93,6 +94,7 @@ private:
     void drop_session(session* s);
     void on_begin(direction d, channel_number channel, begin const& b);
     session* answered(direction d, begin const& b);
+    void give_up_waiting(side::mapping& m);
     void on_end(direction d, channel_number channel);
 
     // flow_audit.cpp

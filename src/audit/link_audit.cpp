@@ -91,7 +91,7 @@ link* connection_audit::attached_twice(direction d, session& s, attach const& a,
     auto const at = names_.find(hash);
     if (at == names_.end()) return nullptr;
     for (auto* l = at->second; l != nullptr; l = l->next_of_name) {
-        if (l->end_of(d).is != link_end::attached) continue;
+        if (l->end_of(d).is != link_end::attached || l->of->ended[index(d)]) continue;
         auto const before = "attached on channel " + text(std::uint32_t{l->of->channel[index(d)]}) +
                             " as handle " + text(l->end_of(d).handle);
         if (l->of == &s) {

@@ -57,26 +57,47 @@ void connection_audit::drop_session(session* s)
     sessions_.pop_back();
 }
 
-/// The session that `b` answers; nullptr if it begins one.
+/// The session that `b` answers; nullptr if that is none, or cannot be told.
 session* connection_audit::answered(direction d, begin const& b)
 {
     if (!b.remote_channel) return nullptr;
     auto const o = opposite(d);
     auto& theirs = mapping(o, *b.remote_channel);
     if (auto* const s = theirs.waiting; s != nullptr) {
-        theirs.waiting = s->next_waiting;
-        s->next_waiting = nullptr;
+        if (s->next_waiting != nullptr) {
+            give_up_waiting(theirs);
+            return nullptr;
+        }
+        theirs.waiting = nullptr;
         s->waits = false;
         return s;
     }
-    if (!of(o).learned && !loose_) {
+    if (theirs.surplus != 0) {
+        --theirs.surplus;
+    } else if (!of(o).learned && !loose_) {
         report_.report(rule::begin_remote_channel, "a channel whose begin waits for an answer",
                        text(std::uint32_t{*b.remote_channel}));
         loose_ = true;
     }
+    // In a recording the answer may be the first that is seen of the session.
     auto* const s = theirs.current;
-    // The first frame of an answer that is seen may be the begin, where the other's was not.
     return s != nullptr && s->learned && !s->begun[index(d)] ? s : nullptr;
+}
+
+/// Where sessions began and ended on one channel before any was answered, an answer may be to each
+/// of them: not all peers answer one that has ended meanwhile. So their directions are not held together.
+void connection_audit::give_up_waiting(side::mapping& m)
+{
+    while (m.waiting != nullptr) {
+        auto* const s = m.waiting;
+        m.waiting = s->next_waiting;
+        s->next_waiting = nullptr;
+        s->waits = false;
+        s->learned = true;
+        ++m.surplus;
+        if (s != m.current) drop_session(s);
+    }
+    --m.surplus;
 }
 
 void connection_audit::on_begin(direction d, channel_number channel, begin const& b)
