@@ -5,7 +5,7 @@
 
 namespace sluice::client {
 
-void body_stream::abort() noexcept { core_->abort(); }
+void body_stream::abort() const noexcept { core_->abort(); }
 executor body_stream::get_executor() const { return core_->link()->completions()->get_executor(); }
 
 void body_stream::start_write(bytes_view data, bool as_section, detail::reply_ptr<std::size_t> r) const

@@ -6,7 +6,7 @@
 
 namespace sluice::client {
 
-session connection::default_session() { return session{core_->default_session(core_)}; }
+session connection::default_session() const{ return session{core_->default_session(core_)}; }
 
 std::string connection::remote_container_id() const { return core_->remote_container_id(); }
 std::string connection::peer() const { return core_->peer(); }

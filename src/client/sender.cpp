@@ -22,27 +22,23 @@ encoded_message sender::encode(std::string_view text)
     return out;
 }
 
-outcome sender::send(encoded_message m, send_options options)
-{
+outcome sender::send(encoded_message m, send_options options) const{
     return detail::wait_for<outcome>(
         [&](detail::reply_ptr<outcome> r) { start_send(std::move(m), options, false, std::move(r)); });
 }
-outcome sender::send(message const& m, send_options options) { return send(encode(m), std::move(options)); }
-outcome sender::send(std::string_view text, send_options options) { return send(encode(text), std::move(options)); }
+outcome sender::send(message const& m, send_options options) const{ return send(encode(m), std::move(options)); }
+outcome sender::send(std::string_view text, send_options options) const{ return send(encode(text), std::move(options)); }
 
-outcome sender::try_send(encoded_message m, send_options options)
-{
+outcome sender::try_send(encoded_message m, send_options options) const{
     return detail::wait_for<outcome>(
         [&](detail::reply_ptr<outcome> r) { start_send(std::move(m), options, true, std::move(r)); });
 }
-outcome sender::try_send(message const& m, send_options options) { return try_send(encode(m), std::move(options)); }
-outcome sender::try_send(std::string_view text, send_options options)
-{
+outcome sender::try_send(message const& m, send_options options) const{ return try_send(encode(m), std::move(options)); }
+outcome sender::try_send(std::string_view text, send_options options) const{
     return try_send(encode(text), std::move(options));
 }
 
-body_stream sender::stream(send_options options, std::size_t buffer_max)
-{
+body_stream sender::stream(send_options options, std::size_t buffer_max) const{
     return core_->start_stream(options, buffer_max);
 }
 

@@ -6,7 +6,7 @@
 
 namespace sluice::client {
 
-void session::request_flow(bool echo) { core_->request_flow(echo); }
+void session::request_flow(bool echo) const { core_->request_flow(echo); }
 session_counters session::counters() const noexcept { return core_->counters(); }
 failure_ptr session::error() const { return core_->failure(); }
 executor session::get_executor() const { return core_->completions()->get_executor(); }

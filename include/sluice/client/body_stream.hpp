@@ -21,14 +21,14 @@ public:
     /// Completes with the number of octets taken, or the link's end, error::operation_aborted (cancelled: the number
     /// says how much is in), error::invalid_state after finish() or abort(). No deadline.
     template <class Token>
-    auto async_write(bytes_view data, Token&& token)
+    auto async_write(bytes_view data, Token&& token) const
     {
         return detail::initiate<std::size_t>(get_executor(), std::forward<Token>(token),
                                              [self = *this, data](detail::reply_ptr<std::size_t> r) {
                                                  self.start_write(data, false, std::move(r));
                                              });
     }
-    std::size_t write(bytes_view data)
+    std::size_t write(bytes_view data) const
     {
         return detail::wait_for<std::size_t>(
             [&](detail::reply_ptr<std::size_t> r) { start_write(data, false, std::move(r)); });
@@ -36,14 +36,14 @@ public:
 
     /// The same for the content of one more data section [3.2.6]: a body of such sections needs no length beforehand.
     template <class Token>
-    auto async_write_data(bytes_view content, Token&& token)
+    auto async_write_data(bytes_view content, Token&& token) const
     {
         return detail::initiate<std::size_t>(get_executor(), std::forward<Token>(token),
                                              [self = *this, content](detail::reply_ptr<std::size_t> r) {
                                                  self.start_write(content, true, std::move(r));
                                              });
     }
-    std::size_t write_data(bytes_view content)
+    std::size_t write_data(bytes_view content) const
     {
         return detail::wait_for<std::size_t>(
             [&](detail::reply_ptr<std::size_t> r) { start_write(content, true, std::move(r)); });
@@ -51,20 +51,20 @@ public:
 
     /// Says that nothing more comes; completes with the outcome, as sender::async_send does.
     template <class Token>
-    auto async_finish(Token&& token)
+    auto async_finish(Token&& token) const
     {
         return detail::initiate<outcome>(get_executor(), std::forward<Token>(token),
                                          [self = *this](detail::reply_ptr<outcome> r) {
                                              self.start_finish(std::move(r));
                                          });
     }
-    outcome finish()
+    outcome finish() const
     {
         return detail::wait_for<outcome>([&](detail::reply_ptr<outcome> r) { start_finish(std::move(r)); });
     }
 
     /// Gives the message up: nothing of it will be delivered. Harmless after finish() completed.
-    void abort() noexcept;
+    void abort() const noexcept;
 
     executor get_executor() const;
 

@@ -11,3 +11,4 @@
 #include <sluice/client/receiver.hpp>
 #include <sluice/client/sender.hpp>
 #include <sluice/client/session.hpp>
+#include <sluice/codec/message_writer.hpp>

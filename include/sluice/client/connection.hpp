@@ -17,7 +17,7 @@ public:
     /// completes with error::timed_out or error::operation_aborted at once; a late answer is dropped.
     /// Errors: error::channel_max_exceeded, the connection's end.
     template <class Token>
-    auto async_begin(session_options options, Token&& token)
+    auto async_begin(session_options options, Token&& token) const
     {
         return detail::initiate<session>(get_executor(), std::forward<Token>(token),
                                          [self = *this, o = std::move(options)](detail::reply_ptr<session> r) mutable {
@@ -25,34 +25,34 @@ public:
                                          });
     }
     template <class Token>
-    auto async_begin(Token&& token)
+    auto async_begin(Token&& token) const
     {
         return async_begin(session_options{}, std::forward<Token>(token));
     }
-    session begin(session_options options = {})
+    session begin(session_options options = {}) const
     {
         return detail::wait_for<session>(
             [&](detail::reply_ptr<session> r) { start_begin(std::move(options), std::move(r)); });
     }
 
     /// A session of the connection's own, begun at the first call; it ends with the connection.
-    session default_session();
+    session default_session() const;
     /// Links on the default session.
-    sender open_sender(std::string address, sender_options options = {})
+    sender open_sender(std::string address, sender_options options = {}) const
     {
         return default_session().open_sender(std::move(address), std::move(options));
     }
-    receiver open_receiver(std::string address, receiver_options options = {})
+    receiver open_receiver(std::string address, receiver_options options = {}) const
     {
         return default_session().open_receiver(std::move(address), std::move(options));
     }
     template <class Token>
-    auto async_open_sender(std::string address, sender_options options, Token&& token)
+    auto async_open_sender(std::string address, sender_options options, Token&& token) const
     {
         return default_session().async_open_sender(std::move(address), std::move(options), std::forward<Token>(token));
     }
     template <class Token>
-    auto async_open_receiver(std::string address, receiver_options options, Token&& token)
+    auto async_open_receiver(std::string address, receiver_options options, Token&& token) const
     {
         return default_session().async_open_receiver(std::move(address), std::move(options),
                                                      std::forward<Token>(token));
@@ -62,14 +62,14 @@ public:
     /// error::closed_locally. Completes with the peer's close. On the deadline or when cancelled the transport is closed
     /// at once. Harmless after the end.
     template <class Token>
-    auto async_close(Token&& token)
+    auto async_close(Token&& token) const
     {
         return detail::initiate<>(get_executor(), std::forward<Token>(token),
                                   [self = *this](detail::reply_ptr<> r) { self.start_close({}, std::move(r)); });
     }
-    void close() { detail::wait_for<>([&](detail::reply_ptr<> r) { start_close({}, std::move(r)); }); }
+    void close() const { detail::wait_for<>([&](detail::reply_ptr<> r) { start_close({}, std::move(r)); }); }
     /// The same at once, telling the peer why; what is queued is dropped.
-    void close(amqp_error why)
+    void close(amqp_error why) const
     {
         detail::wait_for<>([&](detail::reply_ptr<> r) { start_close(std::move(why), std::move(r)); });
     }

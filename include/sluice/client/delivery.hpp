@@ -49,25 +49,25 @@ public:
     /// States an outcome and settles (in receiver settle mode second: states it; see async_settle()).
     /// @throws boost::system::system_error with error::already_settled after an earlier answer, or
     /// error::stale_delivery once the link is gone.
-    void accept();
-    void release();
-    void reject(amqp_error why = {});
-    void modify(modification how = {});
+    void accept() const;
+    void release() const;
+    void reject(amqp_error why = {}) const;
+    void modify(modification how = {}) const;
     /// Any encoded state, such as a transactional-state.
-    void answer(bytes encoded_state);
+    void answer(bytes encoded_state) const;
 
     /// As accept() and the like, and completes once the delivery is settled: at once in mode first, with the sender's
     /// settlement in mode second. Cancelling and the deadline only stop the waiting: the answer stays given.
     /// Completes with error::already_settled, error::stale_delivery, error::timed_out, error::operation_aborted.
     template <class Token>
-    auto async_settle(bytes encoded_state, Token&& token)
+    auto async_settle(bytes encoded_state, Token&& token) const
     {
         return detail::initiate<>(get_executor(), std::forward<Token>(token),
                                   [self = *this, state = std::move(encoded_state)](detail::reply_ptr<> r) mutable {
                                       self.start_settle(std::move(state), std::move(r));
                                   });
     }
-    void settle(bytes encoded_state = accepted_state())
+    void settle(bytes encoded_state = accepted_state()) const
     {
         detail::wait_for<>([&](detail::reply_ptr<> r) { start_settle(std::move(encoded_state), std::move(r)); });
     }
@@ -76,14 +76,14 @@ public:
     /// Completes with asio::error::eof after the last, error::delivery_aborted if the sender gave the delivery up, or
     /// the link's end. One read at a time. Cancelling takes nothing out. `into` stays valid until completion.
     template <class Token>
-    auto async_read_some(std::span<std::byte> into, Token&& token)
+    auto async_read_some(std::span<std::byte> into, Token&& token) const
     {
         return detail::initiate<std::size_t>(get_executor(), std::forward<Token>(token),
                                              [self = *this, into](detail::reply_ptr<std::size_t> r) mutable {
                                                  self.start_read(into, std::move(r));
                                              });
     }
-    std::size_t read_some(std::span<std::byte> into)
+    std::size_t read_some(std::span<std::byte> into) const
     {
         return detail::wait_for<std::size_t>([&](detail::reply_ptr<std::size_t> r) { start_read(into, std::move(r)); });
     }
@@ -96,8 +96,8 @@ private:
     friend class detail::receiver_core;
     struct adopt {};
     delivery(detail::delivery_core* core, adopt) noexcept;
-    void start_settle(bytes state, detail::reply_ptr<> r);
-    void start_read(std::span<std::byte> into, detail::reply_ptr<std::size_t> r);
+    void start_settle(bytes state, detail::reply_ptr<> r) const;
+    void start_read(std::span<std::byte> into, detail::reply_ptr<std::size_t> r) const;
 
     struct reference {  // counts inside the delivery itself: no allocation a message
         reference() noexcept = default;

@@ -24,7 +24,7 @@ public:
     /// Also: the link's end (what came before it can still be received), error::operation_aborted (cancelled: no
     /// delivery is lost), error::invalid_state while a handler is set.
     template <class Token>
-    auto async_receive(milliseconds timeout, Token&& token)
+    auto async_receive(milliseconds timeout, Token&& token) const
     {
         return detail::initiate<delivery>(get_executor(), std::forward<Token>(token),
                                           [self = *this, timeout](detail::reply_ptr<delivery> r) {
@@ -32,51 +32,51 @@ public:
                                           });
     }
     template <class Token>
-    auto async_receive(Token&& token)
+    auto async_receive(Token&& token) const
     {
         return async_receive(no_timeout, std::forward<Token>(token));
     }
     /// Blocking. @throws boost::system::system_error
-    delivery receive(milliseconds timeout = no_timeout)
+    delivery receive(milliseconds timeout = no_timeout) const
     {
         return detail::wait_for<delivery>([&](detail::reply_ptr<delivery> r) { start_receive(timeout, std::move(r)); });
     }
     /// The next delivery if one is here, else an invalid one.
-    delivery try_receive();
+    delivery try_receive() const;
 
     /// From now on `handler` gets each delivery, one after the other, on the session's executor. An empty one ends that;
     /// a handler may do so, close anything and drop the last handle from within. What it throws goes to
     /// container_options::on_exception; the delivery, unless answered, is released.
-    void on_message(std::function<void(delivery)> handler);
+    void on_message(std::function<void(delivery)> handler) const;
 
     /// Credit by hand: the peer may send `more` on top. Turns the automatic window off. Fire and forget.
-    void add_credit(std::uint32_t more);
+    void add_credit(std::uint32_t more) const;
     /// The peer may send exactly `credit` from here on.
-    void set_credit(std::uint32_t credit);
+    void set_credit(std::uint32_t credit) const;
     /// Automatic again, or with another size.
-    void set_credit_window(std::uint32_t window);
+    void set_credit_window(std::uint32_t window) const;
     /// Asks for a flow on this link; with `echo`, for one of the peer's in answer. [2.7.4]
-    void request_flow(bool echo = false);
+    void request_flow(bool echo = false) const;
 
     /// Asks the peer to use its credit up or give it back; completes when no delivery can come any more.
     /// Errors: the link's end, error::timed_out, error::operation_aborted; the link stays as it is.
     template <class Token>
-    auto async_drain(Token&& token)
+    auto async_drain(Token&& token) const
     {
         return detail::initiate<>(get_executor(), std::forward<Token>(token),
                                   [self = *this](detail::reply_ptr<> r) { self.start_drain(std::move(r)); });
     }
-    void drain() { detail::wait_for<>([&](detail::reply_ptr<> r) { start_drain(std::move(r)); }); }
+    void drain() const { detail::wait_for<>([&](detail::reply_ptr<> r) { start_drain(std::move(r)); }); }
 
     /// Detaches for good; deliveries not answered become stale. As sender::async_close.
     template <class Token>
-    auto async_close(Token&& token)
+    auto async_close(Token&& token) const
     {
         return detail::initiate<>(get_executor(), std::forward<Token>(token),
                                   [self = *this](detail::reply_ptr<> r) { self.start_close({}, std::move(r)); });
     }
-    void close() { detail::wait_for<>([&](detail::reply_ptr<> r) { start_close({}, std::move(r)); }); }
-    void close(amqp_error why)
+    void close() const { detail::wait_for<>([&](detail::reply_ptr<> r) { start_close({}, std::move(r)); }); }
+    void close(amqp_error why) const
     {
         detail::wait_for<>([&](detail::reply_ptr<> r) { start_close(std::move(why), std::move(r)); });
     }

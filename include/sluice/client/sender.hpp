@@ -33,7 +33,7 @@ public:
     explicit operator bool() const noexcept { return valid(); }
 
     template <class Token>
-    auto async_send(encoded_message m, send_options options, Token&& token)
+    auto async_send(encoded_message m, send_options options, Token&& token) const
     {
         return detail::initiate<outcome>(
             get_executor(), std::forward<Token>(token),
@@ -42,36 +42,36 @@ public:
             });
     }
     template <class Token>
-    auto async_send(encoded_message m, Token&& token)
+    auto async_send(encoded_message m, Token&& token) const
     {
         return async_send(std::move(m), send_options{}, std::forward<Token>(token));
     }
     template <class Token>
-    auto async_send(message const& m, send_options options, Token&& token)
+    auto async_send(message const& m, send_options options, Token&& token) const
     {
         return async_send(encode(m), std::move(options), std::forward<Token>(token));
     }
     template <class Token>
-    auto async_send(message const& m, Token&& token)
+    auto async_send(message const& m, Token&& token) const
     {
         return async_send(encode(m), send_options{}, std::forward<Token>(token));
     }
     template <class Token>
-    auto async_send(std::string_view text, Token&& token)
+    auto async_send(std::string_view text, Token&& token) const
     {
         return async_send(encode(text), send_options{}, std::forward<Token>(token));
     }
 
     /// Blocking. @throws boost::system::system_error
-    outcome send(encoded_message m, send_options options = {});
-    outcome send(message const& m, send_options options = {});
+    outcome send(encoded_message m, send_options options = {}) const;
+    outcome send(message const& m, send_options options = {}) const;
     /// Sends a message whose body is a string.
-    outcome send(std::string_view text, send_options options = {});
+    outcome send(std::string_view text, send_options options = {}) const;
 
     /// As async_send, but completes with error::no_credit instead of waiting for credit; whether there is some is decided
     /// where the link lives, so this is asynchronous too.
     template <class Token>
-    auto async_try_send(encoded_message m, send_options options, Token&& token)
+    auto async_try_send(encoded_message m, send_options options, Token&& token) const
     {
         return detail::initiate<outcome>(
             get_executor(), std::forward<Token>(token),
@@ -80,27 +80,27 @@ public:
             });
     }
     /// Blocking. @throws boost::system::system_error with error::no_credit, or as send().
-    outcome try_send(encoded_message m, send_options options = {});
-    outcome try_send(message const& m, send_options options = {});
-    outcome try_send(std::string_view text, send_options options = {});
+    outcome try_send(encoded_message m, send_options options = {}) const;
+    outcome try_send(message const& m, send_options options = {}) const;
+    outcome try_send(std::string_view text, send_options options = {}) const;
 
     /// Begins a message that is written in parts. Its frames go out as the parts come, while there is credit.
     /// @param buffer_max octets held between writer and connection
     /// @throws boost::system::system_error if the link is gone
-    body_stream stream(send_options options = {}, std::size_t buffer_max = 256 * 1024);
+    body_stream stream(send_options options = {}, std::size_t buffer_max = 256 * 1024) const;
 
     /// Detaches for good: deliveries that have begun are finished, others end with error::closed_locally. Completes
     /// with the peer's detach. On the deadline or when cancelled it is detached at once, without waiting.
     /// Harmless after the end.
     template <class Token>
-    auto async_close(Token&& token)
+    auto async_close(Token&& token) const
     {
         return detail::initiate<>(get_executor(), std::forward<Token>(token),
                                   [self = *this](detail::reply_ptr<> r) { self.start_close({}, std::move(r)); });
     }
-    void close() { detail::wait_for<>([&](detail::reply_ptr<> r) { start_close({}, std::move(r)); }); }
+    void close() const { detail::wait_for<>([&](detail::reply_ptr<> r) { start_close({}, std::move(r)); }); }
     /// The same, telling the peer why.
-    void close(amqp_error why)
+    void close(amqp_error why) const
     {
         detail::wait_for<>([&](detail::reply_ptr<> r) { start_close(std::move(why), std::move(r)); });
     }

@@ -22,7 +22,7 @@ public:
     /// Attaches a link that sends to `address`. Errors: error::link_refused and the like with the peer's condition,
     /// error::link_name_in_use, error::handle_max_exceeded, the session's end.
     template <class Token>
-    auto async_open_sender(std::string address, sender_options options, Token&& token)
+    auto async_open_sender(std::string address, sender_options options, Token&& token) const
     {
         options.target.address = std::move(address);
         return detail::initiate<sender>(get_executor(), std::forward<Token>(token),
@@ -31,11 +31,11 @@ public:
                                         });
     }
     template <class Token>
-    auto async_open_sender(std::string address, Token&& token)
+    auto async_open_sender(std::string address, Token&& token) const
     {
         return async_open_sender(std::move(address), sender_options{}, std::forward<Token>(token));
     }
-    sender open_sender(std::string address, sender_options options = {})
+    sender open_sender(std::string address, sender_options options = {}) const
     {
         options.target.address = std::move(address);
         return detail::wait_for<sender>(
@@ -44,7 +44,7 @@ public:
 
     /// Attaches a link that receives from `address`.
     template <class Token>
-    auto async_open_receiver(std::string address, receiver_options options, Token&& token)
+    auto async_open_receiver(std::string address, receiver_options options, Token&& token) const
     {
         options.source.address = std::move(address);
         return detail::initiate<receiver>(
@@ -54,11 +54,11 @@ public:
             });
     }
     template <class Token>
-    auto async_open_receiver(std::string address, Token&& token)
+    auto async_open_receiver(std::string address, Token&& token) const
     {
         return async_open_receiver(std::move(address), receiver_options{}, std::forward<Token>(token));
     }
-    receiver open_receiver(std::string address, receiver_options options = {})
+    receiver open_receiver(std::string address, receiver_options options = {}) const
     {
         options.source.address = std::move(address);
         return detail::wait_for<receiver>(
@@ -66,18 +66,18 @@ public:
     }
 
     /// Asks for a session flow; with `echo`, for one of the peer's in answer. Fire and forget.
-    void request_flow(bool echo = false);
+    void request_flow(bool echo = false) const;
 
     /// Ends the session: deliveries that have begun are finished, other calls end with error::closed_locally.
     /// Completes with the peer's end; on the deadline or when cancelled without waiting for it. Harmless after the end.
     template <class Token>
-    auto async_end(Token&& token)
+    auto async_end(Token&& token) const
     {
         return detail::initiate<>(get_executor(), std::forward<Token>(token),
                                   [self = *this](detail::reply_ptr<> r) { self.start_end({}, std::move(r)); });
     }
-    void end() { detail::wait_for<>([&](detail::reply_ptr<> r) { start_end({}, std::move(r)); }); }
-    void end(amqp_error why)
+    void end() const { detail::wait_for<>([&](detail::reply_ptr<> r) { start_end({}, std::move(r)); }); }
+    void end(amqp_error why) const
     {
         detail::wait_for<>([&](detail::reply_ptr<> r) { start_end(std::move(why), std::move(r)); });
     }
