@@ -106,6 +106,7 @@ private:
         if (code_ == section_data) {
             bytes_view octets;
             e = scalar_codec<bytes_view>::read(in_, c, octets);
+            if (out_.body_sections == 0) out_.first_data = octets;
         } else if (code_ == section_sequence && c != code::list0 && c != code::list8 &&
                    c != code::list32) {
             e = refuse(c);
@@ -183,7 +184,7 @@ raw_value message_view::section(body_kind kind, std::size_t i) const noexcept
     return take_section(in);
 }
 
-bytes_view message_view::data(std::size_t i) const noexcept
+bytes_view message_view::later(std::size_t i) const noexcept
 {
     return as<bytes_view>(section(body_kind::data, i)).value_or(bytes_view{});
 }

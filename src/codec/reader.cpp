@@ -12,6 +12,19 @@ constexpr std::array<std::string_view, 25> type_names{
     "decimal128", "char",  "timestamp", "uuid",       "binary", "string",    "symbol",
     "list",   "map",       "array",     "described"};
 
+constexpr std::uint8_t no_type = 0xff;
+
+/// The value_type of each format code.
+std::array<std::uint8_t, 256> make_types() noexcept
+{
+    std::array<std::uint8_t, 256> types{};
+    types.fill(no_type);
+    for (unsigned c = 0; c != 256; ++c)
+        for (std::uint8_t i = 0; i != type_names.size(); ++i)
+            if (detail::type_name(static_cast<std::uint8_t>(c)) == type_names[i]) types[c] = i;
+    return types;
+}
+
 template <scalar T>
 std::optional<std::int64_t> integer(raw_value raw) noexcept
 {
@@ -31,18 +44,10 @@ std::string_view to_string(value_type type) noexcept
 
 std::optional<value_type> type_of(raw_value raw) noexcept
 {
+    static auto const types = make_types();
     if (raw.empty()) return std::nullopt;
-    auto const name = detail::type_name(detail::octet(raw.encoded.data()));
-    for (std::size_t i = 0; i != type_names.size(); ++i)
-        if (type_names[i] == name) return static_cast<value_type>(i);
-    return std::nullopt;
-}
-
-std::optional<std::string_view> as_text(raw_value raw) noexcept
-{
-    if (auto const text = as<std::string_view>(raw)) return text;
-    if (auto const name = as<symbol>(raw)) return name->text;
-    return std::nullopt;
+    auto const type = types[detail::octet(raw.encoded.data())];
+    return type == no_type ? std::nullopt : std::optional{static_cast<value_type>(type)};
 }
 
 std::optional<std::int64_t> as_integer(raw_value raw) noexcept
@@ -81,7 +86,7 @@ std::optional<described_view> as_described(raw_value raw) noexcept
 
 namespace detail {
 
-element_reader::element_reader(raw_value raw, shape expected) noexcept
+void element_reader::open(raw_value raw, shape expected) noexcept
 {
     if (is_null(raw)) return;
     auto const* const p = raw.encoded.data();
@@ -97,7 +102,7 @@ element_reader::element_reader(raw_value raw, shape expected) noexcept
     left_ = header.count;
 }
 
-bool element_reader::next_element(raw_value& out) noexcept
+bool element_reader::next_of_any_type(raw_value& out) noexcept
 {
     if (left_ == 0) {
         if (in_.at != in_.end && error_ == error::none) error_ = error::size_mismatch;

@@ -23,19 +23,21 @@ struct message_view {
     body_kind body = body_kind::none;
     std::uint32_t body_sections = 0;  ///< one, or for data and sequence one or more
     bytes_view encoded_body{};        ///< all body sections, one after the other
+    bytes_view first_data{};          ///< the content of the first data section
 
     /// The octets of the data sections together.
     std::size_t data_size() const noexcept;
     /// Appends the content of all data sections.
     void append_data(bytes& to) const;
     /// The content of the i-th data section; empty if there is none.
-    bytes_view data(std::size_t i = 0) const noexcept;
+    bytes_view data(std::size_t i = 0) const noexcept { return i == 0 ? first_data : later(i); }
     /// The i-th amqp-sequence; absent if there is none.
     raw_value sequence(std::size_t i = 0) const noexcept { return section(body_kind::sequence, i); }
     /// The amqp-value; absent if the body is none.
     raw_value value() const noexcept { return section(body_kind::value, 0); }
 
 private:
+    bytes_view later(std::size_t i) const noexcept;
     raw_value section(body_kind kind, std::size_t i) const noexcept;
 };
 

@@ -7,18 +7,30 @@
 
 namespace sluice {
 
+namespace detail {
+
+/// Fills in the header of a map whose short form has been left free, and moves the content if it
+/// needs the long one. @returns the end of the map.
+std::byte* finish_map(std::byte* header, std::byte* end, std::size_t count) noexcept;
+
+}  // namespace detail
+
 /// Appends an encoded message to a buffer: the fast way, without a `message`.
 ///
+/// The buffer holds the message when the writer is finished or gone; until then it is the writer's.
 /// Call what is needed in the order of the declarations; data() and sequence() may be called again.
 /// A message needs a body: at least one data or sequence section, or one value.
 ///
 ///     message_writer{to}.header({.durable = true}).application_property("n", 5).data(payload);
 class message_writer {
 public:
-    explicit message_writer(bytes& to) : to_{&to} {}
+    explicit message_writer(bytes& to) noexcept
+        : to_{&to}, at_{to.data() + to.size()}, end_{at_}
+    {
+    }
     message_writer(message_writer const&) = delete;
     message_writer& operator=(message_writer const&) = delete;
-    ~message_writer() { assert(!in_map_ && "a message without a body"); }
+    ~message_writer() { finish(); }
 
     message_writer& header(sluice::header const& h) { return composite(0x70, h); }
     message_writer& delivery_annotation(symbol key, auto const& v) { return entry(0x71, key, v); }
@@ -41,14 +53,19 @@ public:
         entry(0x78, key, v);
         return *this;
     }
-    /// Completes the footer; only needed if there is one.
-    void finish() { close_map(); }
+    /// Completes the message. The destructor does so, too.
+    void finish() noexcept
+    {
+        close_map();
+        to_->resize(static_cast<std::size_t>(at_ - to_->data()));  // shrinks
+        end_ = at_;
+    }
 
 private:
     message_writer& composite(std::uint8_t code, auto const& v)
     {
         start(code);
-        append(*to_, v);
+        write(v);
         return *this;
     }
 
@@ -56,7 +73,7 @@ private:
     {
         start(code);
         describe(code);
-        append(*to_, v);
+        write(v);
         return *this;
     }
 
@@ -65,12 +82,13 @@ private:
         if (code != last_) {
             start(code);
             describe(code);
-            map_at_ = detail::begin_compound(*to_);
-            in_map_ = true;
+            need(long_header);
+            map_at_ = static_cast<std::size_t>(at_ - to_->data());
+            at_ += short_header;  // the usual one
             count_ = 0;
         }
-        append(*to_, key);
-        append(*to_, v);
+        write(key);
+        write(v);
         count_ += 2;
         return *this;
     }
@@ -85,24 +103,42 @@ private:
 
     void describe(std::uint8_t code)
     {
-        auto const at = to_->size();
-        to_->resize(at + 3);
+        need(3);
         using detail::put;
-        put(put(put(to_->data() + at, detail::code::described), detail::code::smallulong), code);
+        at_ = put(put(put(at_, detail::code::described), detail::code::smallulong), code);
     }
 
-    void close_map()
+    void write(auto const& v)
     {
-        if (!in_map_) return;
-        in_map_ = false;
-        detail::end_compound(*to_, map_at_, detail::code::map8, count_);
+        need(encoded_size_bound(v));
+        at_ = encode(v, at_);
     }
+
+    /// Makes room for `size` octets and, so that there always is, for a longer header of the map.
+    void need(std::size_t size)
+    {
+        size += long_header;
+        if (static_cast<std::size_t>(end_ - at_) < size) grow(size);
+    }
+    void grow(std::size_t size);
+
+    /// Fills in the header of the map that is open, if one is.
+    void close_map() noexcept
+    {
+        if (count_ == 0) return;
+        at_ = detail::finish_map(to_->data() + map_at_, at_, count_);
+        count_ = 0;
+    }
+
+    static constexpr std::size_t short_header = 3;
+    static constexpr std::size_t long_header = 9;
 
     bytes* to_;
-    std::size_t map_at_ = 0;
-    std::size_t count_ = 0;
-    std::uint8_t last_ = 0;
-    bool in_map_ = false;
+    std::byte* at_;
+    std::byte* end_;          // of the buffer
+    std::size_t map_at_ = 0;  // of the header of the map that is open
+    std::size_t count_ = 0;   // of its elements; 0: none is open
+    std::uint8_t last_ = 0;   // the section written last
 };
 
 }  // namespace sluice

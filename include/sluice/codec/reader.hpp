@@ -27,7 +27,17 @@ inline bool is_null(raw_value raw) noexcept
 }
 
 /// A string or a symbol, whichever it is: what map keys are, and addresses nearly always.
-std::optional<std::string_view> as_text(raw_value raw) noexcept;
+inline std::optional<std::string_view> as_text(raw_value raw) noexcept
+{
+    if (detail::is_short_text(raw.encoded)) {
+        auto const c = detail::octet(raw.encoded.data());
+        if (c == detail::code::str8 || c == detail::code::sym8)
+            return detail::as_chars(raw.encoded.subspan(2));
+    }
+    if (auto const text = detail::as_any<std::string_view>(raw)) return text;
+    if (auto const name = detail::as_any<symbol>(raw)) return name->text;
+    return std::nullopt;
+}
 
 /// An integer of any width, signed or not, that fits into 64 bits with a sign.
 std::optional<std::int64_t> as_integer(raw_value raw) noexcept;
@@ -59,8 +69,34 @@ protected:
     enum class shape : std::uint8_t { list, map };
 
     element_reader() = default;
-    element_reader(raw_value raw, shape expected) noexcept;
-    bool next_element(raw_value& out) noexcept;
+    element_reader(raw_value raw, shape expected) noexcept
+    {
+        // The short form of what is asked for, if it is sound; anything else is looked at closely.
+        auto const* const p = raw.encoded.data();
+        auto const size = raw.encoded.size();
+        auto const code8 = expected == shape::map ? code::map8 : code::list8;
+        bool const usual = size >= 3 && octet(p) == code8 && octet(p + 1) == size - 2 &&
+                           octet(p + 2) <= size - 3 &&
+                           (expected == shape::list || octet(p + 2) % 2 == 0);
+        if (usual) {
+            in_ = {p + 3, p + size};
+            left_ = octet(p + 2);
+        } else {
+            open(raw, expected);
+        }
+    }
+    void open(raw_value raw, shape expected) noexcept;
+
+    bool next_element(raw_value& out) noexcept
+    {
+        auto const* p = in_.at;
+        if (left_ == 0 || !skip_scalar(p, in_.end)) return next_of_any_type(out);
+        --left_;
+        out.encoded = {in_.at, static_cast<std::size_t>(p - in_.at)};
+        in_.at = p;
+        return true;
+    }
+    bool next_of_any_type(raw_value& out) noexcept;
 
     cursor in_;
     std::uint32_t left_ = 0;

@@ -309,18 +309,49 @@ inline std::byte* encode(char const* v, std::byte* out) noexcept
     return encode(std::string_view{v}, out);
 }
 
-/// The value, if it is of exactly the AMQP type that T stands for, in any of its encodings, and
-/// valid (UTF-8, a Unicode scalar value, …). Views refer to what `raw` refers to.
+/// Encodes v at `out`, and refers to it there: for fields of any type, such as an address.
+/// @pre `out` has encoded_size_bound(v) bytes of room.
+template <class T>
+raw_value encode_at(std::byte* out, T const& v) noexcept
+{
+    return {{out, static_cast<std::size_t>(encode(v, out) - out)}};
+}
+
+namespace detail {
+
 template <scalar T>
-std::optional<T> as(raw_value raw) noexcept
+std::optional<T> as_any(raw_value raw) noexcept
 {
     if (raw.empty()) return std::nullopt;
     auto const* const p = raw.encoded.data();
-    detail::cursor in{p + 1, p + raw.encoded.size()};
+    cursor in{p + 1, p + raw.encoded.size()};
     T v{};
-    auto const e = detail::scalar_codec<T>::read(in, detail::octet(p), v);
+    auto const e = scalar_codec<T>::read(in, octet(p), v);
     if (e != error::none || in.at != in.end) return std::nullopt;
     return v;
+}
+
+/// Whether these are a format code, the size of what follows, and 4 to 16 octets of ASCII: what
+/// most strings and symbols are.
+[[gnu::always_inline]] inline bool is_short_text(bytes_view encoded) noexcept
+{
+    auto const size = encoded.size() - 2;
+    return size - 4 <= 12 && octet(encoded.data() + 1) == size &&
+           is_short_ascii(encoded.data() + 2, size);
+}
+
+}  // namespace detail
+
+/// The value, if it is of exactly the AMQP type that T stands for, in any of its encodings, and
+/// valid (UTF-8, a Unicode scalar value, …). Views refer to what `raw` refers to.
+template <scalar T>
+[[gnu::always_inline]] inline std::optional<T> as(raw_value raw) noexcept
+{
+    if constexpr (std::same_as<T, std::string_view>)
+        if (detail::is_short_text(raw.encoded) &&
+            detail::octet(raw.encoded.data()) == detail::code::str8)
+            return detail::as_chars(raw.encoded.subspan(2));
+    return detail::as_any<T>(raw);
 }
 
 }  // namespace sluice

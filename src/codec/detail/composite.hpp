@@ -7,6 +7,7 @@
 
 namespace sluice::detail {
 
+/// @pre `out` is as T{} is
 template <class T>
 inline error decode_composite(cursor& in, T& out) noexcept
 {
@@ -41,6 +42,7 @@ template <class T>
                                                             decode_fault* fault) noexcept
 {
     cursor at{in.data(), in.data() + in.size()};
+    out = T{};
     if (!decode_quickly(at, out)) [[unlikely]] return decode_with_fault(in, out, fault);
     in = in.subspan(static_cast<std::size_t>(at.at - in.data()));
     return success();

@@ -136,6 +136,7 @@ template <class T, std::size_t I>
     }
 }
 
+/// @pre `out` is as T{} is
 template <class T>
 [[gnu::always_inline]] inline bool decode_quickly(cursor& in, T& out) noexcept
 {
@@ -147,7 +148,6 @@ template <class T>
         return false;
     std::size_t const size = octet(p + 4);
     if (size - 1 >= in.left() - 5) return false;  // 0, which wraps, or too large
-    out = T{};
     auto const* const end = p + 5 + size;
     // Where the list ends tells how many fields there were: its count is compared only once.
     if (quick_fields<T, 0>(p + composite_header_size, end, out) != octet(in.at + 5)) return false;

@@ -68,6 +68,19 @@ error read_size(cursor& in, std::uint8_t width, std::uint32_t& size) noexcept
     return e;
 }
 
+/// A list or map in its short form, if it is sound; else false, and nothing has moved.
+bool read_short_compound(cursor& in, format const& f, compound& out) noexcept
+{
+    if (f.width != 1 || in.left() < 2) return false;
+    std::size_t const size = octet(in.at);
+    std::uint32_t const count = octet(in.at + 1);
+    if (in.left() - 1 < size || count + 1 > size || (f.is == format::map && count % 2 != 0))
+        return false;
+    out = {count, in.at + 1 + size};
+    in.at += 2;
+    return true;
+}
+
 error skip_octets(cursor& in, std::size_t size) noexcept
 {
     if (in.left() < size) return error::truncated;
@@ -83,10 +96,14 @@ error inside(error e) noexcept
 
 error skip_elements(cursor& in, compound const& c, unsigned depth) noexcept
 {
-    cursor elements{in.at, c.end};
-    for (std::uint32_t i = 0; i != c.count; ++i)
-        if (auto const e = skip(elements, depth); e != error::none) return inside(e);
-    if (elements.at != c.end) return error::size_mismatch;
+    auto const* p = in.at;
+    for (std::uint32_t i = 0; i != c.count; ++i) {
+        if (skip_scalar(p, c.end)) continue;
+        cursor element{p, c.end};
+        if (auto const e = skip_any(element, depth); e != error::none) return inside(e);
+        p = element.at;
+    }
+    if (p != c.end) return error::size_mismatch;
     in.at = c.end;
     return error::none;
 }
@@ -181,8 +198,9 @@ error skip_rest(cursor& in, std::uint8_t format_code, unsigned depth) noexcept
     case format::map: {
         if (depth == 0) return error::nested_too_deep;
         compound c;
-        auto const e = read_compound(in, format_code, c);
-        return e != error::none ? e : skip_elements(in, c, depth - 1);
+        if (!read_short_compound(in, f, c))
+            if (auto const e = read_compound(in, format_code, c); e != error::none) return e;
+        return skip_elements(in, c, depth - 1);
     }
     case format::array: {
         if (depth == 0) return error::nested_too_deep;
@@ -207,7 +225,7 @@ error skip_rest(cursor& in, std::uint8_t format_code, unsigned depth) noexcept
     return error::unknown_constructor;
 }
 
-error skip(cursor& in, unsigned depth) noexcept
+error skip_any(cursor& in, unsigned depth) noexcept
 {
     if (in.at == in.end) return error::truncated;
     auto const format_code = octet(in.at++);
@@ -264,12 +282,12 @@ std::size_t sequence_length(std::byte const* p, std::size_t left) noexcept
 
 }  // namespace
 
-bool is_ascii(std::byte const* p, std::size_t size) noexcept
+bool is_ascii_at_length(std::byte const* p, std::size_t size) noexcept
 {
     return ascii_run(p, size) == size;
 }
 
-bool is_utf8(std::byte const* p, std::size_t size) noexcept
+bool is_utf8_at_length(std::byte const* p, std::size_t size) noexcept
 {
     for (auto i = ascii_run(p, size); i != size;) {
         auto const length = sequence_length(p + i, size - i);

@@ -95,8 +95,38 @@ std::string_view type_name(std::uint8_t format_code) noexcept;
 /// Why a value with this format code is not what was expected.
 error refuse(std::uint8_t format_code) noexcept;
 
-bool is_utf8(std::byte const* p, std::size_t size) noexcept;
-bool is_ascii(std::byte const* p, std::size_t size) noexcept;
+bool is_utf8_at_length(std::byte const* p, std::size_t size) noexcept;
+bool is_ascii_at_length(std::byte const* p, std::size_t size) noexcept;
+
+/// Whether these are 4 to 16 octets of ASCII, as most names and texts are: two overlapping loads.
+[[gnu::always_inline]] inline bool is_short_ascii(std::byte const* p, std::size_t size) noexcept
+{
+    if (size - 8 <= 8) {
+        std::uint64_t first;
+        std::uint64_t last;
+        std::memcpy(&first, p, 8);
+        std::memcpy(&last, p + size - 8, 8);
+        return ((first | last) & 0x8080'8080'8080'8080u) == 0;
+    }
+    if (size - 4 <= 4) {
+        std::uint32_t first;
+        std::uint32_t last;
+        std::memcpy(&first, p, 4);
+        std::memcpy(&last, p + size - 4, 4);
+        return ((first | last) & 0x8080'8080u) == 0;
+    }
+    return false;
+}
+
+inline bool is_utf8(std::byte const* p, std::size_t size) noexcept
+{
+    return is_short_ascii(p, size) || is_utf8_at_length(p, size);
+}
+
+inline bool is_ascii(std::byte const* p, std::size_t size) noexcept
+{
+    return is_short_ascii(p, size) || is_ascii_at_length(p, size);
+}
 
 template <class Unsigned>
 inline error read_fixed(cursor& in, Unsigned& out) noexcept
@@ -127,8 +157,56 @@ error read_array_header(cursor& in, std::uint8_t format_code, array_header& out,
                         unsigned depth) noexcept;
 
 /// Moves past one value; `depth` levels more are allowed.
-error skip(cursor& in, unsigned depth) noexcept;
+error skip_any(cursor& in, unsigned depth) noexcept;
 /// The same when the format code has been read.
 error skip_rest(cursor& in, std::uint8_t format_code, unsigned depth) noexcept;
+
+// How many octets follow each format code, for those where it tells.
+inline constexpr std::uint8_t width_in_an_octet = 0xfe;  // as many as the next octet says
+inline constexpr std::uint8_t width_unknown = 0xff;      // look closer
+
+constexpr std::array<std::uint8_t, 256> make_widths() noexcept
+{
+    std::array<std::uint8_t, 256> w{};
+    w.fill(width_unknown);
+    for (auto const c : {code::null, code::true_, code::false_, code::uint0, code::ulong0,
+                         code::list0})
+        w[c] = 0;
+    for (auto const c : {code::boolean, code::ubyte, code::byte, code::smalluint,
+                         code::smallulong, code::smallint, code::smalllong})
+        w[c] = 1;
+    for (auto const c : {code::ushort, code::short_}) w[c] = 2;
+    for (auto const c : {code::uint, code::int_, code::float_, code::decimal32, code::char_})
+        w[c] = 4;
+    for (auto const c : {code::ulong, code::long_, code::double_, code::decimal64, code::timestamp})
+        w[c] = 8;
+    for (auto const c : {code::decimal128, code::uuid}) w[c] = 16;
+    for (auto const c : {code::vbin8, code::str8, code::sym8}) w[c] = width_in_an_octet;
+    return w;
+}
+inline constexpr auto widths = make_widths();
+
+/// Moves past a value whose format code tells its size; false, without moving, at any other.
+[[gnu::always_inline]] inline bool skip_scalar(std::byte const*& p, std::byte const* end) noexcept
+{
+    if (p == end) return false;
+    std::size_t size = widths[octet(p)];
+    auto const left = static_cast<std::size_t>(end - p) - 1;
+    if (size >= width_in_an_octet) {
+        if (size == width_unknown || left == 0) return false;
+        size = std::size_t{octet(p + 1)} + 1;
+    }
+    if (size > left) return false;
+    p += 1 + size;
+    return true;
+}
+
+inline error skip(cursor& in, unsigned depth) noexcept
+{
+    auto const* p = in.at;
+    if (!skip_scalar(p, in.end)) return skip_any(in, depth);
+    in.at = p;
+    return error::none;
+}
 
 }  // namespace sluice::detail
