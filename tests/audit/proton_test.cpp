@@ -307,7 +307,7 @@ TEST(ProtonAudit, FindsNothingInRandomConversations)
     for (unsigned seed = 1; seed != 101; ++seed) {
         conversation c{seed};
         c.settle_down();
-        for (int i = 0; i != 600; ++i) c.step();
+        for (int i = 0; i != 1500; ++i) c.step();
         c.settle_down();
         c.close();
         EXPECT_EQ(c.findings(), "") << "seed " << seed;
@@ -316,7 +316,7 @@ TEST(ProtonAudit, FindsNothingInRandomConversations)
             flows += d.flows;
         }
     }
-    EXPECT_GT(transfers, 5000u);
+    EXPECT_GT(transfers, 2000u);
     EXPECT_GT(flows, 2000u);
 }
 
