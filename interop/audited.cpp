@@ -33,7 +33,7 @@ bool is(boost::system::system_error const& e, sluice::error code)
 std::string text_of(client::delivery const& d)
 {
     sluice::bytes data;
-    d.message().append_data(data);
+    d.view().append_data(data);
     std::string text;
     for (auto const b : data) text += static_cast<char>(b);
     return text;

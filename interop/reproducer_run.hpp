@@ -236,7 +236,7 @@ private:
                 if (!d)
                     continue;
                 stamp s;
-                auto const verdict = check_message(d.message(), run_id_, s, scratch);
+                auto const verdict = check_message(d.view(), run_id_, s, scratch);
                 d.accept();
                 if (verdict == verdict::foreign)
                     ++foreign_;
