@@ -1,8 +1,8 @@
 // The checker on arbitrary bytes of both directions: no crash, no hang, bounded memory, and the same
 // findings however the bytes are cut.
 //
-// The input is a list of pieces: one octet of direction and kind, one of length, then what is sent.
-// Kinds save the fuzzer from having to invent headers and frame sizes.
+// The input is an octet of options and a list of pieces: an octet of direction and kind, a channel, a
+// length, then what is sent. Kinds save the fuzzer from having to invent headers and frame sizes.
 #include <sluice/audit/checker.hpp>
 #include <sluice/codec/codec.hpp>
 #include <sluice/codec/frame.hpp>
@@ -20,6 +20,7 @@ using namespace sluice::audit;
 struct piece {
     direction way;
     bytes octets;
+    bool lost = false;  // bytes are missing before these
 };
 
 bytes with_header(bytes_view body, std::uint8_t channel)
@@ -40,8 +41,9 @@ std::vector<piece> pieces_of(bytes_view in)
         auto const body = in.subspan(3, size);
         in = in.subspan(3 + size);
         auto const way = kind & 1 ? direction::from_server : direction::from_client;
-        if (kind & 2) pieces.push_back({way, {body.begin(), body.end()}});  // as it is
-        else pieces.push_back({way, with_header(body, channel)});
+        bool const lost = (kind & 0xfc) == 0xfc;
+        if (kind & 2) pieces.push_back({way, {body.begin(), body.end()}, lost});  // as it is
+        else pieces.push_back({way, with_header(body, channel), lost});
     }
     return pieces;
 }
@@ -53,6 +55,7 @@ std::string run(std::vector<piece> const& pieces, options const& o, std::size_t 
     std::string all;
     for (auto const& p : pieces) {
         auto const now = std::chrono::milliseconds{ms += 50};
+        if (p.lost) c.lost(p.way, now);
         for (bytes_view left{p.octets}; !left.empty();) {
             auto const n = std::min(cut, left.size());
             c.feed(p.way, left.first(n), now);

@@ -15,6 +15,11 @@ void checker::feed(direction d, bytes_view in, time_point now)
     audit_->feed(d, in, now);
 }
 
+void checker::lost(direction d, time_point now)
+{
+    audit_->lost(d, now);
+}
+
 void checker::advance(time_point now)
 {
     audit_->advance(now);

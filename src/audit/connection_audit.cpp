@@ -41,6 +41,20 @@ void connection_audit::feed(direction d, bytes_view in, time_point now)
     }
 }
 
+void connection_audit::lost(direction d, time_point now)
+{
+    if (finished_ || !following_) return;
+    report_.now = now;
+    auto& s = of(d);
+    s.frames.seek_again();
+    s.learned = true;
+    s.opened = true;
+    sasl_.learn();
+    loose_ = true;  // channels may have been mapped and unmapped meanwhile
+    for (auto& any : sides_) any.channels.clear();
+    while (!sessions_.empty()) drop_session(sessions_.back().get());
+}
+
 void connection_audit::advance(time_point now)
 {
     if (finished_) return;
@@ -87,6 +101,10 @@ void connection_audit::on_unit(direction d, unit const& u)
 
 void connection_audit::on_malformed(direction d, unit const& u)
 {
+    if (of(d).learned) {  // the start of a frame was a guess
+        ++report_.totals.directions[index(d)].unchecked;
+        return of(d).frames.seek_again();
+    }
     report_.at = {.direction = d,
                   .frame = report_.totals.directions[index(d)].frames + 1,
                   .offset = u.offset};
@@ -150,6 +168,7 @@ void connection_audit::on_frame(direction d, unit const& u)
     }
     auto const type = s.is == side::sasl ? frame_type::sasl : frame_type::amqp;
     if (u.head.type != static_cast<std::uint8_t>(type)) [[unlikely]] {
+        if (s.learned) return s.frames.seek_again();
         report_.report(rule::frame_type, type == frame_type::sasl ? "1 (SASL)" : "0 (AMQP)",
                        text(std::uint32_t{u.head.type}));
         return;

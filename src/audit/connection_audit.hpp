@@ -51,6 +51,7 @@ public:
     explicit connection_audit(options const& o);
 
     void feed(direction d, bytes_view in, time_point now);
+    void lost(direction d, time_point now);
     void advance(time_point now);
     void finish(ending how);
     bool poll(finding& out) { return report_.poll(out); }

@@ -50,7 +50,7 @@ bool framer::fill(bytes_view& in, std::size_t size)
 bool framer::malformed(bytes_view& in, unit& out, frame_header const& head)
 {
     out = {.is = unit::malformed, .offset = total_ - pending(), .head = head};
-    take(in, in.size());
+    if (held_.empty()) take(in, frame_header_size);
     expects = mode::ignore;  // where the next frame starts cannot be known
     release_ = true;
     return true;

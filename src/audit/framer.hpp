@@ -36,6 +36,15 @@ public:
 
     mode expects = mode::header;  ///< whoever takes the units changes it between them
 
+    /// Bytes are missing here: drops what is held and looks for the start of a frame.
+    void seek_again() noexcept
+    {
+        held_.clear();
+        skipped_ = 0;
+        release_ = false;
+        expects = mode::seeking;
+    }
+
     std::uint64_t total() const noexcept { return total_; }
     /// Bytes of a unit that has begun and not ended.
     std::uint64_t pending() const noexcept { return held_.size() + skipped_; }

@@ -7,6 +7,7 @@ namespace sluice::audit::detail {
 namespace {
 
 constexpr std::size_t name_kept = 64;
+constexpr std::size_t namesakes_max = 64;  // links of one name at once, so that looking is short
 constexpr std::uint64_t learned_hash = 0;  // of links whose name is not known
 
 /// FNV-1a over the name and the direction of the link's transfers. [2.6.1]
@@ -47,7 +48,10 @@ link* connection_audit::learn_link(direction d, session& s, std::uint32_t handle
 link* connection_audit::make_link(session& s, direction transfers, std::string_view name,
                                   std::uint64_t hash)
 {
-    if (links_ >= options_.links_max) {
+    std::size_t namesakes = 0;
+    if (auto const at = names_.find(hash); at != names_.end())
+        for (auto* l = at->second; l != nullptr; l = l->next_of_name) ++namesakes;
+    if (links_ >= options_.links_max || namesakes >= namesakes_max) {
         ++report_.totals.directions[index(report_.at.direction)].unchecked;
         s.loose = true;
         return nullptr;

@@ -4,6 +4,11 @@
 #include <algorithm>
 
 namespace sluice::audit::detail {
+namespace {
+
+constexpr std::size_t waiting_max = 16;  // begins on one channel that nobody has answered
+
+}  // namespace
 
 side::mapping& connection_audit::mapping(direction d, channel_number channel)
 {
@@ -66,6 +71,7 @@ session* connection_audit::answered(direction d, begin const& b)
     if (auto* const s = theirs.waiting; s != nullptr) {
         if (s->next_waiting != nullptr) {
             give_up_waiting(theirs);
+            --theirs.surplus;  // this one
             return nullptr;
         }
         theirs.waiting = nullptr;
@@ -97,7 +103,6 @@ void connection_audit::give_up_waiting(side::mapping& m)
         ++m.surplus;
         if (s != m.current) drop_session(s);
     }
-    --m.surplus;
 }
 
 void connection_audit::on_begin(direction d, channel_number channel, begin const& b)
@@ -121,9 +126,11 @@ void connection_audit::on_begin(direction d, channel_number channel, begin const
         s->learned = true;
     } else if (!answers) {
         s->waits = true;
+        std::size_t length = 0;
         auto** last = &m.waiting;
-        while (*last != nullptr) last = &(*last)->next_waiting;
+        for (; *last != nullptr; ++length) last = &(*last)->next_waiting;
         *last = s;
+        if (length >= waiting_max) give_up_waiting(m);
     }
     s->begun[index(d)] = true;
     s->channel[index(d)] = channel;

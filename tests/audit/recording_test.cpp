@@ -107,6 +107,63 @@ TEST(Recording, FindsTheFirstFrameBehindTheRestOfAnother)
     EXPECT_EQ(s.replayed(7), "client next-outgoing-id: expected 11, actual 10");
 }
 
+TEST(Recording, StartsAfreshWhereBytesWereLost)
+{
+    scene s;
+    s.ready();
+    s.deliver(scene::first(0));
+    auto const frame = frame_of(c, scene::first(1), 50);
+    s.send(client, bytes{frame.begin(), frame.begin() + 20});
+    s.audit().lost(client, s.now);
+    s.send(client, bytes(30, std::byte{'x'}));
+    s.deliver(scene::first(17));
+    s.send(client, c, s.client_flow(60));
+    s.credit(10, 40);
+    s.send(server, v, s.server_flow(60));
+    s.dispose(scene::accept(9, 17));
+    s.finish();
+    EXPECT_EQ(s.findings(), "");
+}
+
+TEST(Recording, LooksAgainWhereItsGuessOfAFramesStartWasWrong)
+{
+    scene s{from_the_middle()};
+    auto junk = frame_of(c, s.client_flow(3));
+    junk.resize(junk.size() + 8);  // the frame was none: a size of 0 follows
+    s.send(client, junk);
+    s.send(client, c, s.client_flow(3));
+    s.send(client, c, s.client_flow(4));
+    EXPECT_EQ(s.findings(), "client next-outgoing-id: expected 3, actual 4");
+}
+
+TEST(Recording, GivesUpOnManyBeginsThatNobodyAnswers)
+{
+    scene s;
+    s.open_both();
+    for (int i = 0; i != 10000; ++i) {
+        s.send(client, c, s.begin_of(client));
+        s.send(client, c, end{});
+    }
+    s.send(client, c, s.begin_of(client));
+    s.send(server, v, s.begin_of(server));
+    s.send(server, v, s.server_flow(10));
+    EXPECT_EQ(s.findings(), "");
+    EXPECT_EQ(s.totals().directions[0].unchecked, 0u);
+}
+
+TEST(Recording, GivesUpOnManyAttachesThatNobodyAnswers)
+{
+    scene s;
+    s.begin_session();
+    s.of_sender.initial_delivery_count = sequence_number{0};
+    for (int i = 0; i != 10000; ++i) {
+        s.send(client, c, s.of_sender);
+        s.send(client, c, detach{.handle = {scene::sender}});
+    }
+    EXPECT_EQ(s.findings(), "");
+    EXPECT_NE(s.totals().directions[0].unchecked, 0u);
+}
+
 TEST(Recording, TakesAStreamThatStartsWithItsHeaderForWhole)
 {
     scene s{from_the_middle()};

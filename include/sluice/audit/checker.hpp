@@ -75,10 +75,14 @@ public:
     /// Takes bytes as they come, cut anywhere. `now` never goes back.
     void feed(direction d, bytes_view in, time_point now);
 
+    /// Says that bytes of `d` are missing here, as in a recording that lost a segment. What was known
+    /// of sessions and links is forgotten, and the next frame is looked for as with `mid_stream`.
+    void lost(direction d, time_point now);
+
     /// Says that time has passed, for idle time-outs and answers that are due.
     void advance(time_point now);
 
-    /// Says that nothing more will come. Calls to feed() and advance() after it are ignored.
+    /// Says that nothing more will come. Later calls of feed(), lost() and advance() do nothing.
     void finish(ending how = ending::complete);
 
     /// Takes the oldest finding. @returns false if there is none.
