@@ -57,6 +57,10 @@ function(sluice_add_layer name)
         EXPORT_NAME ${name}
         VERSION ${PROJECT_VERSION}
         SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+    # The engine's hot path runs through several of its files: as one unit the compiler sees it whole.
+    if(name STREQUAL "engine" AND CMAKE_BUILD_TYPE MATCHES "^(Release|RelWithDebInfo)$")
+        set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
+    endif()
     sluice_set_warnings(${target})
     if(SLUICE_FUZZ)
         target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)

@@ -99,13 +99,6 @@ void connection::unmap(session& s) noexcept
     release_remote_channel(s);
 }
 
-void connection::activate(session& s) noexcept
-{
-    if (s.active_) return;
-    s.active_ = true;
-    active_.push_back(s);
-}
-
 void connection::forget(session& s)
 {
     assert(s.reported_);
@@ -120,6 +113,7 @@ void connection::forget(session& s)
 
 void connection::free(session& s)
 {
+    if (&s == writing_) return;  // write_sessions() frees it when it has nothing more to write
     if (s.active_) active_.remove(s);
     auto const at = std::find_if(sessions_.begin(), sessions_.end(), [&](auto const& p) { return p.get() == &s; });
     std::swap(*at, sessions_.back());
@@ -128,39 +122,36 @@ void connection::free(session& s)
 
 // ---- events
 
-void connection::emit(event e) { events_.push_back(e); }
-
-void connection::recycle(event& e) noexcept
+void connection::recycle_final() noexcept
 {
-    if (!e.final) return;
-    e.final = false;
-    if (e.outgoing) e.session->release(*e.outgoing);
-    else if (e.incoming) e.session->release(*e.incoming);
+    if (final_.outgoing) final_.session->release(*final_.outgoing);
+    else if (final_.incoming) final_.session->release(*final_.incoming);
+    final_ = {};
 }
 
 /// Events that refer to what is about to be freed will not be seen.
 void connection::purge(session const* s, link const* l) noexcept
 {
-    auto const drop = [&](event& e) {
-        if (!(s && e.session == s) && !(l && e.link == l)) return;
-        recycle(e);
+    if (final_.session) recycle_final();
+    for (std::size_t i = 0; i < events_.size(); ++i) {
+        auto& e = events_[i];
+        if (!(s && e.session == s) && !(l && e.link == l)) continue;
+        if (e.final && e.outgoing) e.session->release(*e.outgoing);
+        else if (e.final && e.incoming) e.session->release(*e.incoming);
         e.session = nullptr;
-    };
-    for (std::size_t i = 0; i < events_.size(); ++i) drop(events_[i]);
-    drop(last_);
+    }
 }
 
 bool connection::poll_event(event& out)
 {
-    recycle(last_);
+    if (final_.session) recycle_final();
     while (!events_.empty()) {
-        last_ = events_.front();
+        out = events_.front();
         events_.pop_front();
-        if (last_.kind >= event_kind::session_requested && !last_.session) continue;  // purged
-        out = last_;
+        if (out.kind >= event_kind::session_requested && !out.session) [[unlikely]] continue;  // purged
+        if (out.final) final_ = {out.session, out.outgoing, out.incoming};
         return true;
     }
-    last_ = {};
     return false;
 }
 

@@ -7,20 +7,6 @@
 
 namespace sluice::engine {
 
-std::size_t connection::receive(bytes_view in, time_point now)
-{
-    if (!clock_started_) std::ignore = tick(now);
-    if (!output_started_) start_output();
-    last_received_ = now;
-    std::size_t taken = 0;
-    while (taken < in.size() && events_.size() < options_.events_max) {
-        if (state_ == connection_state::ended || output_ended_) return in.size();  // nothing is said any more
-        taken += partial_.empty() ? take(in.subspan(taken)) : take_partial(in.subspan(taken));
-    }
-    counters_.bytes_received += taken;
-    return taken;
-}
-
 /// Octets that the unit starting here has in all, as far as `start` tells: 8 until its size is known.
 std::size_t connection::wanted(bytes_view start) const noexcept
 {
@@ -29,9 +15,39 @@ std::size_t connection::wanted(bytes_view start) const noexcept
     return read_frame_header(start.data()).size;
 }
 
-/// The usual case: whole frames lie in the input and are used where they lie.
-std::size_t connection::take(bytes_view in)
+/// The usual case, and within it what comes most: a transfer that lies whole in the input goes straight to its session.
+inline std::size_t connection::take(bytes_view in)
 {
+    constexpr std::size_t shortest = frame_header_size + 4;
+    if (state_ != connection_state::opened || reported_ || in.size() < shortest) [[unlikely]] return take_any(in);
+    auto const h = read_frame_header(in.data());
+    auto const* const body = in.data() + frame_header_size;
+    auto const is_transfer = body[0] == std::byte{0x00} && body[1] == std::byte{0x53} && body[2] == std::byte{0x14};
+    auto const plain = h.data_offset == 2 && h.type == 0;
+    auto const whole = h.size >= shortest && h.size <= in.size() && h.size <= options_.max_frame_size;
+    auto* const s = find_remote(h.channel);
+    if (!is_transfer || !plain || !whole || !s) return take_any(in);
+    ++counters_.frames_received;
+    if (s->takes_frames()) s->on_transfer({body, h.size - frame_header_size});
+    return h.size;
+}
+
+std::size_t connection::receive(bytes_view in, time_point now)
+{
+    if (!clock_started_) std::ignore = tick(now);
+    if (!output_started_) start_output();
+    last_received_ = now;
+    std::size_t taken = 0;
+    while (taken < in.size() && events_.size() < options_.events_max)
+        taken += partial_.empty() ? take(in.subspan(taken)) : take_partial(in.subspan(taken));
+    counters_.bytes_received += taken;
+    return taken;
+}
+
+/// Whole frames lie in the input and are used where they lie; the start of one is kept.
+std::size_t connection::take_any(bytes_view in)
+{
+    if (state_ == connection_state::ended || output_ended_) return in.size();  // nothing is said any more
     auto const size = wanted(in);
     if (in.size() >= frame_header_size && size < frame_header_size) {
         fail(error::frame_too_small, condition::framing_error,
@@ -55,6 +71,7 @@ std::size_t connection::take(bytes_view in)
 /// The rest of a unit that came in pieces. Its size is checked before more than a header is kept.
 std::size_t connection::take_partial(bytes_view in)
 {
+    if (state_ == connection_state::ended || output_ended_) return in.size();
     auto const had = partial_.size();
     auto const fill = [&](std::size_t size) {
         auto const missing = size > partial_.size() ? size - partial_.size() : 0;
@@ -70,7 +87,7 @@ std::size_t connection::take_partial(bytes_view in)
     if (partial_.size() < size && size <= options_.max_frame_size) return used;
     auto whole = std::move(partial_);
     partial_.clear();
-    take(whole);
+    take_any(whole);
     whole.clear();
     if (partial_.empty()) partial_ = std::move(whole);  // keeps its capacity
     return used;

@@ -102,9 +102,12 @@ std::size_t connection::write_sessions(std::span<std::byte> out)
 {
     std::size_t used = 0;
     while (auto* const s = active_.front()) {
-        auto const written = s->queue_.write_next(out.subspan(used));
-        if (written.status == write_status::no_room) break;
+        auto const room = out.subspan(used);
+        writing_ = s;  // its end may be the last thing it has to say: see free()
+        auto const written = active_.size() == 1 ? s->queue_.write_many(room) : s->queue_.write_next(room);
+        writing_ = nullptr;
         used += written.size;
+        if (written.status == write_status::no_room) break;
         if (written.status == write_status::idle) {
             active_.remove(*s);
             s->active_ = false;

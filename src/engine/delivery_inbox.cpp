@@ -39,78 +39,86 @@ std::uint32_t delivery_inbox::window_to_write() noexcept
     return static_cast<std::uint32_t>(std::max(0, distance(next_incoming_id_, promised_edge_)));
 }
 
-/// Every transfer frame counts, whatever it is and whether its link lives. [2.5.6]
-bool delivery_inbox::count_frame(transfer const& t)
+void delivery_inbox::refuse_beyond_window(transfer const& t)
 {
-    if (distance(counted_, promised_edge_) <= 0) {
-        session_.fail(error::window_violation, condition::window_violation,
-                      "transfer " + std::to_string(counted_.value()) + " on handle " +
-                          std::to_string(t.handle.value) + " is beyond the window, which ends before " +
-                          std::to_string(promised_edge_.value()) + " [2.5.6]");
-        return false;
-    }
+    session_.fail(error::window_violation, condition::window_violation,
+                  "transfer " + std::to_string(counted_.value()) + " on handle " + std::to_string(t.handle.value) +
+                      " is beyond the window, which ends before " + std::to_string(promised_edge_.value()) +
+                      " [2.5.6]");
+}
+
+/// Every transfer frame counts, whatever it is and whether its link lives. [2.5.6]
+inline bool delivery_inbox::count_frame(transfer const& t)
+{
+    if (counted_ == promised_edge_) [[unlikely]] return refuse_beyond_window(t), false;
     ++counted_;
     ++next_incoming_id_;
     ++session_.counters_.transfers_received;
     return true;
 }
 
-void delivery_inbox::request_window_if_due()
+/// Half of the window is used: the peer hears of the other half before it runs dry. [2.5.6]
+inline void delivery_inbox::request_window_if_due()
 {
-    // Half of the window is used: the peer hears of the other half before it runs dry. [2.5.6]
     auto const left = distance(counted_, promised_edge_);
+    if (left > static_cast<std::int32_t>(capacity_ / 2)) [[likely]] return;
     auto const free = capacity_ - std::min(capacity_, static_cast<std::uint32_t>(waiting_.size()));
-    if (left <= static_cast<std::int32_t>(capacity_ / 2) && static_cast<std::int32_t>(free) > left)
-        session_.queue_.request_flow(nullptr, false);
+    if (static_cast<std::int32_t>(free) > left) session_.queue_.request_flow(nullptr, false);
 }
 
-void delivery_inbox::on_transfer(receiver* link, transfer const& t, bytes_view payload)
+void delivery_inbox::on_stray_transfer(transfer const& t)
 {
     if (!count_frame(t)) return;
-    if (!link || link->state_ != link_state::attached || link->refused_ || link->detach_queued_) {
-        // Crossed with our detach: dropped, but its delivery-id was used. [2.6.6]
-        if (t.delivery_id && (!knows_delivery_id_ || *t.delivery_id == next_delivery_id_)) {
-            next_delivery_id_ = *t.delivery_id + 1;
-            knows_delivery_id_ = true;
-        }
-        return request_window_if_due();
+    // Crossed with our detach: dropped, but its delivery-id was used. [2.6.6]
+    if (t.delivery_id && (!knows_delivery_id_ || *t.delivery_id == next_delivery_id_)) {
+        next_delivery_id_ = *t.delivery_id + 1;
+        knows_delivery_id_ = true;
     }
-    auto const first = link->partial_ == nullptr && !link->half_waits_;
-    if (first ? !check_first(*link, t) : !check_continuation(*link, t)) return;
-    if (must_wait(*link, first, payload.size())) wait(*link, t, payload, first);
-    else admit(*link, t, payload, first);
     request_window_if_due();
 }
 
-bool delivery_inbox::check_first(receiver& link, transfer const& t)
+void delivery_inbox::on_transfer(receiver& link, transfer const& t, bytes_view payload)
 {
-    if (!t.delivery_id || !t.delivery_tag) {
-        session_.fail_link(link, error::missing_mandatory_field, condition::invalid_field,
-                           std::string{"the first transfer of a delivery has no "} +
-                               (t.delivery_id ? "delivery-tag" : "delivery-id") + " [2.7.5]");
-        return false;
-    }
-    if (t.delivery_tag->size() > 32) {
-        session_.fail_link(link, error::invalid_value, condition::invalid_field,
-                           "delivery-tag of " + std::to_string(t.delivery_tag->size()) +
-                               " octets; at most 32 are allowed [2.8.7]");
-        return false;
-    }
-    if (knows_delivery_id_ && *t.delivery_id != next_delivery_id_) {
-        session_.fail(error::invalid_delivery_id, condition::invalid_field,
-                      "delivery-id " + std::to_string(t.delivery_id->value()) + " is out of sequence; expected " +
-                          std::to_string(next_delivery_id_.value()) + " [2.7.5]");
-        return false;
-    }
+    if (link.state_ != link_state::attached || link.refused_ || link.detach_queued_ || link.reported_) [[unlikely]]
+        return on_stray_transfer(t);
+    if (!count_frame(t)) return;
+    auto const first = link.partial_ == nullptr && !link.half_waits_;
+    if (first ? !check_first(link, t) : !check_continuation(link, t)) return;
+    if (must_wait(link, first, payload.size())) [[unlikely]] wait(link, t, payload, first);
+    else admit(link, t, payload, first);
+    request_window_if_due();
+}
+
+void delivery_inbox::refuse_first(receiver& link, transfer const& t)
+{
+    if (!t.delivery_id || !t.delivery_tag)
+        return session_.fail_link(link, error::missing_mandatory_field, condition::invalid_field,
+                                  std::string{"the first transfer of a delivery has no "} +
+                                      (t.delivery_id ? "delivery-tag" : "delivery-id") + " [2.7.5]");
+    if (t.delivery_tag->size() > 32)
+        return session_.fail_link(link, error::invalid_value, condition::invalid_field,
+                                  "delivery-tag of " + std::to_string(t.delivery_tag->size()) +
+                                      " octets; at most 32 are allowed [2.8.7]");
+    if (knows_delivery_id_ && *t.delivery_id != next_delivery_id_)
+        return session_.fail(error::invalid_delivery_id, condition::invalid_field,
+                             "delivery-id " + std::to_string(t.delivery_id->value()) +
+                                 " is out of sequence; expected " + std::to_string(next_delivery_id_.value()) +
+                                 " [2.7.5]");
+    next_delivery_id_ = *t.delivery_id + 1;  // it was used, though not allowed
+    knows_delivery_id_ = true;
+    session_.fail_link(link, error::transfer_limit_exceeded, condition::transfer_limit_exceeded,
+                       "delivery " + std::to_string(t.delivery_id->value()) + " at delivery-count " +
+                           std::to_string(link.delivery_count_.value()) + " is beyond the limit " +
+                           std::to_string(link.written_limit_.value()) + " [2.6.7]");
+}
+
+inline bool delivery_inbox::check_first(receiver& link, transfer const& t)
+{
+    auto const complete = t.delivery_id && t.delivery_tag && t.delivery_tag->size() <= 32;
+    auto const in_sequence = complete && (!knows_delivery_id_ || *t.delivery_id == next_delivery_id_);
+    if (!in_sequence || link.granted_ == 0) [[unlikely]] return refuse_first(link, t), false;
     next_delivery_id_ = *t.delivery_id + 1;
     knows_delivery_id_ = true;
-    if (link.granted_ == 0) {
-        session_.fail_link(link, error::transfer_limit_exceeded, condition::transfer_limit_exceeded,
-                           "delivery " + std::to_string(t.delivery_id->value()) + " at delivery-count " +
-                               std::to_string(link.delivery_count_.value()) + " is beyond the limit " +
-                               std::to_string(link.written_limit_.value()) + " [2.6.7]");
-        return false;
-    }
     --link.granted_;
     if (link.credit_ > 0) --link.credit_;
     ++link.delivery_count_;
@@ -130,7 +138,7 @@ bool delivery_inbox::check_continuation(receiver& link, transfer const& t)
     return true;
 }
 
-bool delivery_inbox::must_wait(receiver const& link, bool first, std::size_t size) const noexcept
+inline bool delivery_inbox::must_wait(receiver const& link, bool first, std::size_t size) const noexcept
 {
     if (link.waiting_frames_ > 0) return true;  // order within a link
     if (first) return buffered_ + size > buffered_max_ && link.unread_ > 0;
@@ -145,8 +153,7 @@ void delivery_inbox::wait(receiver& link, transfer const& t, bytes_view payload,
                     .message_format = t.message_format.value_or(0)};
     if (first) {
         f.id = *t.delivery_id;
-        f.tag.size = static_cast<std::uint8_t>(t.delivery_tag->size());
-        std::copy(t.delivery_tag->begin(), t.delivery_tag->end(), f.tag.octets.begin());
+        f.tag.assign(*t.delivery_tag);
         link.half_id_ = f.id;
     }
     f.state.assign(t.state.encoded.begin(), t.state.encoded.end());
@@ -161,7 +168,7 @@ void delivery_inbox::wait(receiver& link, transfer const& t, bytes_view payload,
     }
 }
 
-void delivery_inbox::begin_delivery(receiver& link, transfer const& t)
+inline incoming_delivery& delivery_inbox::begin_delivery(receiver& link, transfer const& t)
 {
     auto& d = session_.connection_.incoming_pool_.acquire();
     d.link_ = &link;
@@ -170,24 +177,58 @@ void delivery_inbox::begin_delivery(receiver& link, transfer const& t)
     d.remotely_settled_ = t.settled.value_or(false);
     d.resumed_ = t.resume;
     d.mode_ = t.rcv_settle_mode.value_or(link.rcv_settle_mode_);
-    auto const tag = *t.delivery_tag;
-    d.tag_.size = static_cast<std::uint8_t>(tag.size());
-    std::copy(tag.begin(), tag.end(), d.tag_.octets.begin());
-    if (!t.state.empty()) d.remote_state_.assign(t.state.encoded.begin(), t.state.encoded.end());
+    d.tag_.assign(*t.delivery_tag);
+    if (!t.state.empty()) [[unlikely]] d.remote_state_.assign(t.state.encoded.begin(), t.state.encoded.end());
     link.here_.push_back(d);
-    link.partial_ = &d;
-    ++partial_;
     if (!d.remotely_settled_) {
         session_.incoming_.push(d.id_, d);
         d.indexed_ = true;
     }
+    return d;
+}
+
+inline void delivery_inbox::append(receiver& link, incoming_delivery& d, bytes_view payload)
+{
+    auto const* const from = payload.data();
+    if (d.body_.empty()) d.body_.assign(from, from + payload.size());
+    else d.body_.insert(d.body_.end(), from, from + payload.size());
+    link.unread_ += payload.size();
+    buffered_ += payload.size();
+}
+
+void delivery_inbox::refuse_too_large(receiver& link, incoming_delivery const& d)
+{
+    session_.fail_link(link, error::message_size_exceeded, condition::message_size_exceeded,
+                       "delivery " + std::to_string(d.id_.value()) + " has " + std::to_string(d.received_) +
+                           " octets or more; max-message-size is " + std::to_string(link.options_.max_message_size) +
+                           " [2.7.3]");
+}
+
+/// A delivery in one frame: most are.
+inline bool delivery_inbox::admit_whole(receiver& link, transfer const& t, bytes_view payload)
+{
+    auto const limit = link.options_.max_message_size;
+    if (t.more || t.aborted || (limit != 0 && payload.size() > limit) || link.drain_) return false;
+    auto& d = begin_delivery(link, t);
+    d.received_ = payload.size();
+    append(link, d, payload);
+    static_assert(incoming_table.next(incoming_state::none, incoming_event::frame_last) == incoming_state::complete);
+    d.state_ = incoming_state::complete;
+    d.complete_ = true;
+    ++session_.counters_.deliveries_received;
+    session_.connection_.emit_delivery(event_kind::delivery, session_, link, nullptr, &d, false);
+    return true;
 }
 
 void delivery_inbox::admit(receiver& link, transfer const& t, bytes_view payload, bool first)
 {
-    if (first) begin_delivery(link, t);
+    if (first && admit_whole(link, t, payload)) return;
+    if (first) {
+        link.partial_ = &begin_delivery(link, t);
+        ++partial_;
+    }
     auto& d = *link.partial_;
-    if (t.aborted) return abort(link, d);
+    if (t.aborted) [[unlikely]] return abort(link, d);
     if (!first && t.settled.value_or(false) && !d.remotely_settled_) {  // settled on a later frame [2.7.5]
         d.remotely_settled_ = true;
         if (d.indexed_) session_.incoming_.remove(d.id_);
@@ -195,20 +236,10 @@ void delivery_inbox::admit(receiver& link, transfer const& t, bytes_view payload
     }
     d.received_ += payload.size();
     auto const limit = link.options_.max_message_size;
-    if (limit != 0 && d.received_ > limit) {
-        session_.fail_link(link, error::message_size_exceeded, condition::message_size_exceeded,
-                           "delivery " + std::to_string(d.id_.value()) + " has " + std::to_string(d.received_) +
-                               " octets or more; max-message-size is " + std::to_string(limit) + " [2.7.3]");
-        return;
-    }
-    if (!d.dropped_) {
-        d.body_.insert(d.body_.end(), payload.begin(), payload.end());
-        link.unread_ += payload.size();
-        buffered_ += payload.size();
-    }
-    auto const state = incoming_table.next(d.state_, t.more ? incoming_event::frame_more : incoming_event::frame_last);
-    d.state_ = *state;
+    if (limit != 0 && d.received_ > limit) [[unlikely]] return refuse_too_large(link, d);
+    if (!d.dropped_) append(link, d, payload);
     if (!t.more) return finish(link, d);
+    d.state_ = *incoming_table.next(d.state_, incoming_event::frame_more);
     if (!link.options_.streamed || d.dropped_) return;
     if (first) {
         link.streamed_begun_ = &d;
@@ -219,22 +250,23 @@ void delivery_inbox::admit(receiver& link, transfer const& t, bytes_view payload
     }
 }
 
-void delivery_inbox::finish(receiver& link, incoming_delivery& d)
+inline void delivery_inbox::finish(receiver& link, incoming_delivery& d)
 {
+    d.state_ = *incoming_table.next(d.state_, incoming_event::frame_last);
     d.complete_ = true;
     auto const announced = link.streamed_begun_ == &d;
     link.streamed_begun_ = nullptr;
     link.partial_ = nullptr;
     --partial_;
     ++session_.counters_.deliveries_received;
-    if (d.dropped_) {
+    if (d.dropped_) [[unlikely]] {
         if (d.indexed_) session_.incoming_.remove(d.id_);
         link.let_go(d);
     } else {
         session_.emit({.kind = announced ? event_kind::delivery_part : event_kind::delivery, .session = &session_,
                        .link = &link, .incoming = &d});
     }
-    link.check_drained();
+    if (link.drain_) link.check_drained();
 }
 
 /// Settled by the abort: no disposition, no message; the credit it took comes back in automatic mode. [2.7.5]
@@ -275,9 +307,9 @@ void delivery_inbox::admit_waiting(std::size_t at)
     admit(link, t, f.payload, f.first);
 }
 
-void delivery_inbox::on_room(receiver& link)
+void delivery_inbox::on_room_while_waiting(receiver& link)
 {
-    if (waiting_.size() == 0 || moving_) return;
+    if (moving_) return;
     moving_ = true;  // admit() can end a link, which frees room again
     move_waiting();
     moving_ = false;

@@ -9,15 +9,21 @@ namespace sluice::engine {
 
 receiver::receiver(engine::session& s, link_options options) : link{s, role::receiver, std::move(options)}
 {
-    window_ = options_.credit_window;
+    set_window(options_.credit_window);
     credit_ = window_;
 }
 
 receiver::~receiver() = default;
 
+void receiver::set_window(std::uint32_t window) noexcept
+{
+    window_ = window;
+    top_up_at_ = window - std::min(window, std::max(1u, window / 2));
+}
+
 void receiver::set_credit(std::uint32_t credit)
 {
-    window_ = 0;
+    set_window(0);
     credit_ = credit;
     request_flow();
 }
@@ -30,7 +36,7 @@ void receiver::add_credit(std::uint32_t more)
 
 void receiver::set_credit_window(std::uint32_t window)
 {
-    window_ = window;
+    set_window(window);
     credit_ = window > held_ ? window - held_ : 0;
     request_flow();
 }
@@ -41,7 +47,7 @@ void receiver::drain()
         session_->emit({.kind = event_kind::drained, .session = session_, .link = this});
         return;
     }
-    window_ = 0;
+    set_window(0);
     drain_ = true;
     request_flow();
 }
@@ -91,10 +97,9 @@ void receiver::on_flow(flow const& peer)
 /// Automatic credit: grants anew when half of the window is free, so that one flow serves many deliveries.
 void receiver::top_up()
 {
+    if (held_ + credit_ > top_up_at_) [[likely]] return;
     if (window_ == 0 || drain_ || !attached()) return;
-    auto const wanted = window_ > held_ ? window_ - held_ : 0;
-    if (wanted <= credit_ || wanted - credit_ < std::max(1u, window_ / 2)) return;
-    credit_ = wanted;
+    credit_ = window_ - held_;
     request_flow();
 }
 
@@ -104,6 +109,16 @@ std::uint32_t receiver::credit_to_write() noexcept
     granted_ = std::max(granted_, credit_);
     written_limit_ = delivery_count_ + credit_;
     return credit_;
+}
+
+/// The owner holds it no longer: its place in the credit window is free.
+void receiver::let_go(incoming_delivery& d)
+{
+    discard_body(d);
+    if (held_ > 0) --held_;
+    here_.remove(d);
+    session_->release(d);
+    top_up();
 }
 
 /// A disposition is one frame.
@@ -124,8 +139,12 @@ std::error_code receiver::update(incoming_delivery& d, raw_value state)
 
 std::error_code receiver::settle(incoming_delivery& d, raw_value state)
 {
+    if (d.remotely_settled_ && d.state_ == incoming_state::complete) {  // the sender settled it: nothing to say
+        let_go(d);
+        return {};
+    }
     auto const gone = d.state_ == incoming_state::settled || d.state_ == incoming_state::aborted;
-    auto const second = !gone && !d.remotely_settled_ && rcv_settle_mode_ == receiver_settle_mode::second &&
+    auto const second = !gone && !d.remotely_settled_ && d.mode_ == receiver_settle_mode::second &&
                         d.complete_ && !state.empty() && kind_of(state) != outcome_kind::received;
     if (second) {
         if (d.state_ == incoming_state::answered) return make_error_code(error::already_settled);
@@ -143,27 +162,6 @@ std::error_code receiver::settle(incoming_delivery& d, raw_value state)
     if (d.indexed_) session_->incoming_.remove(d.id_);
     let_go(d);
     return gone ? make_error_code(error::already_settled) : std::error_code{};
-}
-
-/// The owner holds it no longer: its place in the credit window is free.
-void receiver::let_go(incoming_delivery& d)
-{
-    discard_body(d);
-    if (held_ > 0) --held_;
-    here_.remove(d);
-    session_->release(d);
-    top_up();
-}
-
-void receiver::discard_body(incoming_delivery& d)
-{
-    auto const size = d.body_.size() - d.consumed_;
-    d.body_.clear();  // keeps its capacity for the next delivery
-    d.consumed_ = 0;
-    if (size == 0) return;
-    unread_ -= size;
-    session_->inbox_.buffered_ -= size;
-    session_->inbox_.on_room(*this);
 }
 
 bytes receiver::take_body(incoming_delivery& d)

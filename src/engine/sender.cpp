@@ -21,20 +21,11 @@ sender::sender(engine::session& s, link_options options) : link{s, role::sender,
 
 sender::~sender() = default;
 
-result<outgoing_delivery*> sender::send(payload body, send_options const& options)
+inline std::error_code sender::check(std::size_t size, send_options const& options) const noexcept
 {
-    return enqueue(body, nullptr, options);
-}
-
-result<outgoing_delivery*> sender::send(body_source& source, send_options const& options)
-{
-    return enqueue({}, &source, options);
-}
-
-std::error_code sender::check(std::size_t size, send_options const& options) const noexcept
-{
-    if (state_ >= link_state::detach_sent || detach_queued_ || refused_ || reported_ || session_->queue_.end_queued_)
-        return make_error_code(error::link_not_attached);
+    auto const closing = state_ >= link_state::detach_sent || detach_queued_ || refused_ || reported_ ||
+                         session_->queue_.end_queued_;
+    if (closing) return make_error_code(error::link_not_attached);
     if (options.tag.size() > 32 || (options.resume && options.tag.empty()))
         return make_error_code(error::invalid_argument);
     if (options.state.encoded.size() > state_size_max) return make_error_code(error::too_large);
@@ -43,9 +34,21 @@ std::error_code sender::check(std::size_t size, send_options const& options) con
     return {};
 }
 
-result<outgoing_delivery*> sender::enqueue(payload body, body_source* source, send_options const& options)
+/// 4 octets, and 8 when those are used up.
+inline void number_tag(std::uint64_t n, delivery_tag& tag) noexcept
 {
-    if (auto const failed = check(body.size(), options)) return unexpected{failed};
+    auto const put = [&](unsigned size) {
+        for (unsigned i = 0; i < size; ++i) tag.octets[i] = static_cast<std::byte>(n >> 8 * (size - 1 - i));
+        tag.size = static_cast<std::uint8_t>(size);
+    };
+    if (n >> 32 == 0) [[likely]] put(4);
+    else put(8);
+}
+
+inline result<outgoing_delivery*> sender::enqueue(payload const& body, body_source* source,
+                                                  send_options const& options)
+{
+    if (auto const failed = check(body.size(), options)) [[unlikely]] return unexpected{failed};
     auto& d = session_->connection_.outgoing_pool_.acquire();
     d.context = options.context;
     d.link_ = this;
@@ -55,22 +58,26 @@ result<outgoing_delivery*> sender::enqueue(payload body, body_source* source, se
                  (options.settled && snd_settle_mode_ == sender_settle_mode::mixed);
     d.notify_sent_ = options.notify_sent;
     d.resume_ = options.resume;
+    d.usual_ = options.state.empty() && !options.resume;
     d.message_format_ = options.message_format;
-    if (!options.tag.empty()) {
-        std::copy(options.tag.begin(), options.tag.end(), d.tag_.octets.begin());
-        d.tag_.size = static_cast<std::uint8_t>(options.tag.size());
-    } else {
-        auto const n = next_tag_++;
-        auto const size = n >> 32 ? 8u : 4u;
-        for (unsigned i = 0; i < size; ++i) d.tag_.octets[i] = static_cast<std::byte>(n >> 8 * (size - 1 - i));
-        d.tag_.size = static_cast<std::uint8_t>(size);
-    }
-    if (!options.state.empty())
+    if (options.tag.empty()) number_tag(next_tag_++, d.tag_);
+    else d.tag_.assign(options.tag);
+    if (!options.state.empty()) [[unlikely]]
         d.local_state_.assign(options.state.encoded.begin(), options.state.encoded.end());
     queue_.push_back(d);
     ++unbegun_;
     if (queue_.size() == 1) wake();
     return &d;
+}
+
+result<outgoing_delivery*> sender::send(payload const& body, send_options const& options)
+{
+    return enqueue(body, nullptr, options);
+}
+
+result<outgoing_delivery*> sender::send(body_source& source, send_options const& options)
+{
+    return enqueue({}, &source, options);
 }
 
 void sender::body_ready(outgoing_delivery& delivery)
@@ -124,7 +131,9 @@ void sender::on_flow(flow const& peer)
             session_->emit({.kind = event_kind::credit, .session = session_, .link = this});
     }
     drain_ = peer.drain;
+    drain_answered_ = false;
     if (peer.echo) session_->queue_.request_flow(this, false);
+    if (scheduled_ && !sendable()) session_->queue_.unschedule(*this);  // credit was taken back
     wake();
     if (drain_) session_->queue_.answer_drain(*this);
 }
@@ -143,14 +152,7 @@ void sender::withdraw_unbegun(std::error_code why)
         d = after;
     }
     unbegun_ = 0;
-}
-
-bool sender::sendable() const noexcept
-{
-    auto const* const d = queue_.front();
-    if (!d || state_ != link_state::attached) return false;
-    if (d->state_ == outgoing_state::aborting) return true;
-    return d->source_ready_ && (d->state_ == outgoing_state::begun || credit_ > 0);
+    if (!sendable()) session_->queue_.unschedule(*this);
 }
 
 void sender::wake() noexcept

@@ -25,10 +25,6 @@ bool session::step(session_event on) noexcept
     return next.has_value();
 }
 
-void session::wake() noexcept { connection_.activate(*this); }
-
-void session::emit(event e) { connection_.emit(e); }
-
 std::error_code session::begin(session_options options)
 {
     if (state_ != session_state::begin_received || begin_queued_ || queue_.end_queued_)
@@ -263,40 +259,6 @@ void session::on_connection_lost(std::error_code code, amqp_error const& why)
     step(session_event::connection_lost);
     begin_queued_ = false;
     finish(code);
-}
-
-void session::release(outgoing_delivery& d) noexcept
-{
-    d.context = nullptr;
-    d.payload_ = {};
-    d.source_ = nullptr;
-    d.sent_ = 0;
-    d.failure_ = error::operation_aborted;
-    d.state_ = outgoing_state::queued;
-    d.outcome_ = outcome_kind::none;
-    d.indexed_ = false;
-    d.source_ready_ = true;
-    d.remotely_settled_ = false;
-    d.local_state_.clear();
-    d.remote_state_.clear();
-    connection_.outgoing_pool_.release(d);
-}
-
-void session::release(incoming_delivery& d) noexcept
-{
-    constexpr std::size_t kept_max = 64 * 1024;  // a rare big message should not hold its memory for ever
-    d.context = nullptr;
-    if (d.body_.capacity() > kept_max) d.body_ = {};
-    d.body_.clear();
-    d.consumed_ = 0;
-    d.received_ = 0;
-    d.state_ = incoming_state::none;
-    d.complete_ = false;
-    d.announced_ = false;
-    d.dropped_ = false;
-    d.indexed_ = false;
-    d.remote_state_.clear();
-    connection_.incoming_pool_.release(d);
 }
 
 }  // namespace sluice::engine

@@ -45,8 +45,7 @@ void session::on_begin(sluice::begin const& b, bytes_view encoded)
 void session::on_frame(std::uint64_t descriptor, bytes_view body)
 {
     if (descriptor == 0x17) return on_end(body);
-    // After an end with error, and after the peer's end, everything else is dropped. [2.5.4]
-    if (reported_ || state_ == session_state::discarding || state_ == session_state::end_received) return;
+    if (!takes_frames()) return;
     switch (descriptor) {
         case 0x12: return on_attach(body);
         case 0x13: return on_flow(body);
@@ -159,20 +158,22 @@ void session::on_flow(bytes_view body)
 
 void session::on_transfer(bytes_view body)
 {
-    transfer t;
-    if (!decode_or_fail(body, t)) return;
+    auto& t = scratch_;  // decode() sets all of it: made once instead of once a message
+    if (decode(body, t)) [[unlikely]] return std::ignore = decode_or_fail(body, t), void();
     auto* const l = find_remote(t.handle);
+    if (!l || l->role_ == role::sender) [[unlikely]] return refuse_transfer(l, t);
+    inbox_.on_transfer(static_cast<receiver&>(*l), t, body);
+}
+
+void session::refuse_transfer(link* l, transfer const& t)
+{
     if (!l)
         return fail(error::unattached_handle, condition::unattached_handle,
                     "transfer for handle " + std::to_string(t.handle.value) + ", which is not attached [2.6.2]");
-    if (l->role_ == role::sender) {
-        inbox_.on_transfer(nullptr, t, {});
-        if (!l->reported_)
-            fail_link(*l, error::invalid_state, condition::not_allowed,
-                      "transfer from the receiver of link '" + l->name() + "' [2.7.5]");
-        return;
-    }
-    inbox_.on_transfer(l->reported_ ? nullptr : static_cast<receiver*>(l), t, body);
+    inbox_.on_stray_transfer(t);
+    if (!l->reported_)
+        fail_link(*l, error::invalid_state, condition::not_allowed,
+                  "transfer from the receiver of link '" + l->name() + "' [2.7.5]");
 }
 
 void session::on_disposition(bytes_view body)
@@ -198,7 +199,7 @@ void session::settle_outgoing(disposition const& d)
 void session::apply_outcome(outgoing_delivery& d, disposition const& what)
 {
     auto& s = *d.link_;
-    auto const accepted = same_bytes(what.state.encoded, encoded_accepted);
+    auto const accepted = is_accepted(what.state);
     if (!what.state.empty()) {
         d.outcome_ = accepted ? outcome_kind::accepted : kind_of(what.state);
         if (accepted) d.remote_state_.clear();
@@ -220,7 +221,7 @@ void session::apply_outcome(outgoing_delivery& d, disposition const& what)
     } else if (auto const next = outgoing_table.next(d.state_, outgoing_event::outcome)) {
         d.state_ = *next;
     }
-    emit({.kind = event_kind::outcome, .final = settled, .session = this, .link = &s, .outgoing = &d});
+    connection_.emit_delivery(event_kind::outcome, *this, s, &d, nullptr, settled);
 }
 
 void session::settle_incoming(disposition const& what)

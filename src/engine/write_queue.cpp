@@ -36,19 +36,19 @@ void write_queue::push_attach(link& l)
 
 void write_queue::push_disposition(role of, delivery_number id, bool settled, raw_value state)
 {
-    auto const is_accepted = same_bytes(state.encoded, encoded_accepted);
+    auto const accepts = is_accepted(state);
     if (!control_.empty()) {
         auto& last = control_.back();
-        auto const same_state = last.is_accepted == is_accepted && last.has_state == !state.empty() &&
-                                (is_accepted || same_bytes(last.state, state.encoded));
+        auto const same_state = last.is_accepted == accepts && last.has_state == !state.empty() &&
+                                (accepts || same_bytes(last.state, state.encoded));
         if (!last.attach && last.of == of && last.settled == settled && same_state && last.last + 1 == id) {
             last.last = id;
             return;
         }
     }
-    control c{.of = of, .settled = settled, .is_accepted = is_accepted, .has_state = !state.empty(), .first = id,
+    control c{.of = of, .settled = settled, .is_accepted = accepts, .has_state = !state.empty(), .first = id,
               .last = id};
-    if (!is_accepted) c.state.assign(state.encoded.begin(), state.encoded.end());
+    if (!accepts) c.state.assign(state.encoded.begin(), state.encoded.end());
     control_.push_back(std::move(c));
     session_.wake();
 }
@@ -185,6 +185,17 @@ bool write_queue::wants_write() const noexcept
 write_result write_queue::write_next(std::span<std::byte> out)
 {
     assert(!writing_transfer_);  // a body source must not call back in here
+    if (needs_attention()) {
+        auto const written = write_other(out);
+        if (written.status != write_status::idle) return written;
+    }
+    if (!may_transfer()) return {};
+    return write_transfer(*ready_.front(), out);
+}
+
+/// Everything but transfers, in the order of rule W4.
+write_result write_queue::write_other(std::span<std::byte> out)
+{
     if (session_.begin_queued_) return write_begin(out);
     if (end_is_due()) return write_end(out);
     if (session_.state_ != session_state::mapped && session_.state_ != session_state::begin_sent) return {};
@@ -192,24 +203,13 @@ write_result write_queue::write_next(std::span<std::byte> out)
         auto const written = write_control(out);
         if (written.status != write_status::idle) return written;
     }
-    if (!detaching_.empty()) {
-        if (auto* const l = finished_detach()) {
-            auto* const s = l->role_ == role::sender ? static_cast<sender*>(l) : nullptr;
-            // Given up: the half delivery is aborted if the window admits the frame, else detach overtakes it.
-            if (s && !s->reported_ && s->begun() && remote_window_ > 0) return write_abort(*s, *s->queue_.front(), out);
-            return write_detach(*l, out);
-        }
+    if (auto* const l = finished_detach()) {
+        auto* const s = l->role_ == role::sender ? static_cast<sender*>(l) : nullptr;
+        // Given up: the half delivery is aborted if the window admits the frame, else detach overtakes it.
+        if (s && !s->reported_ && s->begun() && remote_window_ > 0) return write_abort(*s, *s->queue_.front(), out);
+        return write_detach(*l, out);
     }
-    if (flows_due()) return write_flow(out);
-    if (may_transfer()) {
-        auto& s = *ready_.front();
-        if (!s.sendable()) {
-            unschedule(s);
-            return write_next(out);
-        }
-        return write_transfer(s, out);
-    }
-    return {};
+    return flows_due() ? write_flow(out) : write_result{};
 }
 
 }  // namespace sluice::engine

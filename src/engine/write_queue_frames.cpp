@@ -146,8 +146,7 @@ write_result write_queue::write_flow(std::span<std::byte> out)
     if (!l && !session_flow_pending_) {
         flows_.pop_front();  // a link's flow has answered it meanwhile
         --round_;
-        if (round_ == 0 && !flows_due()) return write_next(out);
-        return flows_.empty() ? write_next(out) : write_flow(out);
+        return flows_due() ? write_flow(out) : write_result{};
     }
     auto const echo = session_echo_ || (l && !for_session && l->echo_pending_);
     auto const written = put(flow_fields(for_session ? nullptr : l, echo), out);

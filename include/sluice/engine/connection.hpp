@@ -114,6 +114,7 @@ private:
 
     // input, step by step
     std::size_t take(bytes_view in);
+    std::size_t take_any(bytes_view in);
     std::size_t take_partial(bytes_view in);
     void on_octets(bytes_view whole);
     std::size_t wanted(bytes_view start) const noexcept;
@@ -135,7 +136,19 @@ private:
     /// Closes because the peer broke a rule.
     void fail(sluice::error code, std::string_view condition, std::string text);
     void finish(std::error_code code);
-    void emit(event e);
+    void emit(event const& e) { events_.next_slot() = e; }
+    void emit_delivery(event_kind kind, engine::session& s, engine::link& l, outgoing_delivery* out,
+                       incoming_delivery* in, bool final)
+    {
+        auto& e = events_.next_slot();  // field by field: what a delivery's event does not use stays as it is
+        e.kind = kind;
+        e.final = final;
+        e.code = {};
+        e.session = &s;
+        e.link = &l;
+        e.outgoing = out;
+        e.incoming = in;
+    }
     bool step(connection_event on) noexcept;
 
     // output, step by step
@@ -158,7 +171,7 @@ private:
     bool has_channel(session const& s) const noexcept;
     void release_remote_channel(session& s) noexcept;
     void unmap(session& s) noexcept;
-    void recycle(event& e) noexcept;
+    void recycle_final() noexcept;
     void purge(session const* s, link const* l) noexcept;
     void free(session& s);
 
@@ -193,7 +206,11 @@ private:
 
     bytes partial_;                   // the start of a frame that has not come whole
     detail::ring<event> events_;
-    event last_;                      // what poll_event() gave out, to be recycled
+    struct {                          // of the last event given out: to be recycled with the next
+        engine::session* session = nullptr;
+        outgoing_delivery* outgoing = nullptr;
+        incoming_delivery* incoming = nullptr;
+    } final_;
     connection_counters counters_;
 
     bool clock_started_ = false;
@@ -206,8 +223,70 @@ private:
     std::vector<session*> local_channels_;
     std::vector<session*> remote_channels_;
     session::active_list active_;
+    session* writing_ = nullptr;      // the one that is writing a frame
     detail::pool<outgoing_delivery> outgoing_pool_;
     detail::pool<incoming_delivery> incoming_pool_;
 };
+
+// Inline, for they are run once a message: a call each would cost more than they do.
+
+inline void session::emit(event const& e) { connection_.emit(e); }
+inline void session::wake() noexcept { connection_.activate(*this); }
+
+inline bool write_queue::needs_attention() const noexcept
+{
+    return session_.begin_queued_ || end_queued_ || !control_.empty() || !detaching_.empty() || !flows_.empty() ||
+           session_.state_ != session_state::mapped;
+}
+
+inline void connection::activate(session& s) noexcept
+{
+    if (s.active_) return;
+    s.active_ = true;
+    active_.push_back(s);
+}
+
+inline void session::release(outgoing_delivery& d) noexcept
+{
+    d.source_ = nullptr;
+    d.sent_ = 0;
+    d.failure_ = error::operation_aborted;
+    d.state_ = outgoing_state::queued;
+    d.outcome_ = outcome_kind::none;
+    d.indexed_ = false;
+    d.source_ready_ = true;
+    d.remotely_settled_ = false;
+    d.local_state_.clear();
+    d.remote_state_.clear();
+    connection_.outgoing_pool_.release(d);
+}
+
+inline void session::release(incoming_delivery& d) noexcept
+{
+    constexpr std::size_t kept_max = 64 * 1024;  // a rare big message should not hold its memory for ever
+    d.context = nullptr;
+    if (d.body_.capacity() > kept_max) [[unlikely]] d.body_ = {};
+    d.body_.clear();
+    d.consumed_ = 0;
+    d.received_ = 0;
+    d.state_ = incoming_state::none;
+    d.complete_ = false;
+    d.announced_ = false;
+    d.dropped_ = false;
+    d.indexed_ = false;
+    d.remote_state_.clear();
+    connection_.incoming_pool_.release(d);
+}
+
+inline void receiver::discard_body(incoming_delivery& d)
+{
+    auto const size = d.body_.size() - d.consumed_;
+    d.body_.clear();  // keeps its capacity for the next delivery
+    d.consumed_ = 0;
+    if (size == 0) return;
+    unread_ -= size;
+    session_->inbox_.buffered_ -= size;
+    session_->inbox_.on_room(*this);
+}
 
 }  // namespace sluice::engine

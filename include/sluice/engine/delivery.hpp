@@ -4,10 +4,12 @@
 #include <sluice/codec/messaging.hpp>
 #include <sluice/engine/body_source.hpp>
 #include <sluice/engine/detail/intrusive.hpp>
+#include <sluice/engine/detail/pool.hpp>
 #include <sluice/engine/event.hpp>
 #include <sluice/engine/states.hpp>
 
 #include <array>
+#include <cstring>
 
 namespace sluice::engine {
 
@@ -20,11 +22,25 @@ enum class outcome_kind : std::uint8_t { none, received, accepted, rejected, rel
 
 outcome_kind kind_of(raw_value state) noexcept;
 
+/// What nearly every state is; without a call, for it is asked for every delivery.
+inline bool is_accepted(raw_value state) noexcept
+{
+    return state.encoded.size() == encoded_accepted.size() &&
+           std::memcmp(state.encoded.data(), encoded_accepted.data(), encoded_accepted.size()) == 0;
+}
+
 /// At most 32 octets. [2.8.7]
 struct delivery_tag {
     std::array<std::byte, 32> octets{};
     std::uint8_t size = 0;
     bytes_view view() const noexcept { return {octets.data(), size}; }
+    /// @pre `tag` has at most 32 octets
+    void assign(bytes_view tag) noexcept
+    {
+        size = static_cast<std::uint8_t>(tag.size());
+        if (tag.size() == 4) std::memcpy(octets.data(), tag.data(), 4);  // the usual size, without a call
+        else if (!tag.empty()) std::memcpy(octets.data(), tag.data(), tag.size());
+    }
 };
 
 /// The encoded message to send; both parts stay valid until the delivery is sent and, for a later resume, settled.
@@ -67,9 +83,10 @@ private:
     friend class sender;
     friend class write_queue;
     friend class session;
-    friend struct outgoing_access;
+    friend class detail::pool<outgoing_delivery>;
 
     detail::list_hook<outgoing_delivery> hook_;
+    outgoing_delivery* next_free_ = nullptr;
     sender* link_ = nullptr;
     payload payload_;
     body_source* source_ = nullptr;
@@ -82,6 +99,7 @@ private:
     bool settled_ = false;
     bool notify_sent_ = false;
     bool resume_ = false;
+    bool usual_ = false;       // without state and resume: what put_usual_transfer() can write
     bool indexed_ = false;
     bool source_ready_ = true;
     bool remotely_settled_ = false;
@@ -118,8 +136,10 @@ private:
     friend class session;
     friend class delivery_inbox;
     friend class write_queue;
+    friend class detail::pool<incoming_delivery>;
 
     detail::list_hook<incoming_delivery> hook_;
+    incoming_delivery* next_free_ = nullptr;
     receiver* link_ = nullptr;
     bytes body_;
     std::size_t consumed_ = 0;

@@ -20,10 +20,15 @@ public:
     void on_begin(transfer_id first) noexcept;
 
     /// Counts and checks a transfer and puts it where it belongs. Ends the link or session that broke a rule.
-    void on_transfer(receiver* link, transfer const& t, bytes_view payload);
+    void on_transfer(receiver& link, transfer const& t, bytes_view payload);
+    /// Counts a transfer that belongs to no receiver of ours. [2.6.6]
+    void on_stray_transfer(transfer const& t);
 
     /// Octets or a delivery went: frames that waited may move.
-    void on_room(receiver& link);
+    void on_room(receiver& link)
+    {
+        if (!waiting_.empty()) on_room_while_waiting(link);
+    }
     /// Frames of `link` that wait here are dropped; their deliveries never begin.
     void drop(receiver& link) noexcept;
 
@@ -54,15 +59,21 @@ private:
     friend class session;
     friend class receiver;
     bool count_frame(transfer const& t);
+    [[gnu::cold]] void refuse_beyond_window(transfer const& t);
     bool check_first(receiver& link, transfer const& t);
+    [[gnu::cold]] void refuse_first(receiver& link, transfer const& t);
     bool check_continuation(receiver& link, transfer const& t);
+    [[gnu::cold]] void refuse_too_large(receiver& link, incoming_delivery const& d);
     bool must_wait(receiver const& link, bool first, std::size_t size) const noexcept;
     void wait(receiver& link, transfer const& t, bytes_view payload, bool first);
     void admit(receiver& link, transfer const& t, bytes_view payload, bool first);
     void admit_waiting(std::size_t at);
-    void begin_delivery(receiver& link, transfer const& t);
+    incoming_delivery& begin_delivery(receiver& link, transfer const& t);
+    bool admit_whole(receiver& link, transfer const& t, bytes_view payload);
+    void append(receiver& link, incoming_delivery& d, bytes_view payload);
     void finish(receiver& link, incoming_delivery& d);
     void abort(receiver& link, incoming_delivery& d);
+    void on_room_while_waiting(receiver& link);
     void move_waiting();
     void request_window_if_due();
 

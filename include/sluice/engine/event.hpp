@@ -4,6 +4,8 @@
 #include <sluice/codec/performatives.hpp>
 #include <sluice/error.hpp>
 
+#include <string>
+
 namespace sluice::engine {
 
 class connection;
@@ -47,11 +49,32 @@ enum class event_kind : std::uint8_t {
     flow_mismatch,  ///< tolerant session: the peer's next-outgoing-id (`actual`) is not `expected`
 };
 
+/// A std::error_code that costs nothing while it says "no error": most events are made and read a million times a second.
+class event_code {
+public:
+    constexpr event_code() noexcept = default;
+    event_code(std::error_code c) noexcept : category_{&c.category()}, value_{c.value()} {}  // NOLINT: implicit
+
+    operator std::error_code() const noexcept  // NOLINT: implicit
+    {
+        return category_ ? std::error_code{value_, *category_} : std::error_code{};
+    }
+    explicit operator bool() const noexcept { return value_ != 0; }
+    int value() const noexcept { return value_; }
+    std::string message() const { return std::error_code{*this}.message(); }
+    friend bool operator==(event_code a, std::error_code b) noexcept { return std::error_code{a} == b; }
+    friend bool operator==(event_code a, error b) noexcept { return std::error_code{a} == make_error_code(b); }
+
+private:
+    std::error_category const* category_ = nullptr;
+    int value_ = 0;
+};
+
 /// Objects that an event refers to stay valid until the next poll_event(), longer where their documentation says so.
 struct event {
     event_kind kind{};
     bool final = false;  ///< the delivery is gone with the next poll_event()
-    std::error_code code{};
+    event_code code{};
     engine::session* session = nullptr;
     engine::link* link = nullptr;
     outgoing_delivery* outgoing = nullptr;

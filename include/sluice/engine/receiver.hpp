@@ -58,6 +58,7 @@ private:
 
     void on_attached();
     void on_flow(flow const& peer);
+    void set_window(std::uint32_t window) noexcept;
     void top_up();
     std::uint32_t credit_to_write() noexcept;
     bool fits(raw_value state) const noexcept;
@@ -73,6 +74,7 @@ private:
     bool superseded_ = true;            // written_limit_ is the highest that the peer can still know
     std::uint32_t held_ = 0;
     std::uint32_t window_ = 0;          // automatic credit; 0: manual
+    std::uint32_t top_up_at_ = 0;       // automatic: held + credit at which new credit is granted
     std::uint32_t available_ = 0;
     sequence_number delivery_count_;
     bool knows_count_ = false;          // the sender's attach has come

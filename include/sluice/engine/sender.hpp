@@ -15,7 +15,7 @@ public:
     /// @returns error::link_not_attached after the link's end, error::message_size_exceeded if the peer's
     /// max-message-size is known and smaller (0 and absent mean no limit [2.7.3]), error::invalid_argument for a tag
     /// over 32 octets or `resume` without a tag, error::too_large for a state over 256 octets. Nothing has changed then.
-    result<outgoing_delivery*> send(payload body, send_options const& options = {});
+    result<outgoing_delivery*> send(payload const& body, send_options const& options = {});
 
     /// Queues a delivery whose payload is pulled from `source` while its frames are written.
     result<outgoing_delivery*> send(body_source& source, send_options const& options = {});
@@ -58,12 +58,18 @@ private:
     friend class write_queue;
     sender(engine::session& s, link_options options);
 
-    result<outgoing_delivery*> enqueue(payload body, body_source* source, send_options const& options);
+    result<outgoing_delivery*> enqueue(payload const& body, body_source* source, send_options const& options);
     std::error_code check(std::size_t size, send_options const& options) const noexcept;
     void on_flow(flow const& peer);
     void withdraw_unbegun(std::error_code why);
     /// A frame of this link could go out if the session's window allows.
-    bool sendable() const noexcept;
+    bool sendable() const noexcept
+    {
+        auto const* const d = queue_.front();
+        if (!d || state_ != link_state::attached) return false;
+        if (d->state_ == outgoing_state::aborting) return true;
+        return d->source_ready_ && (d->state_ == outgoing_state::begun || credit_ > 0);
+    }
     bool begun() const noexcept { return !queue_.empty() && queue_.front()->state_ != outgoing_state::queued; }
     void wake() noexcept;
 
@@ -74,6 +80,7 @@ private:
     sequence_number delivery_count_;
     std::uint64_t next_tag_ = 0;
     bool drain_ = false;
+    bool drain_answered_ = false;
     bool scheduled_ = false;
     detail::list_hook<sender> ready_hook_;
 public:

@@ -82,6 +82,12 @@ private:
     link& make_remote_link(sluice::attach const& a);
     void on_flow(bytes_view body);
     void on_transfer(bytes_view body);
+    [[gnu::cold]] void refuse_transfer(link* l, transfer const& t);
+    /// After an end with error, and after the peer's end, everything else is dropped. [2.5.4]
+    bool takes_frames() const noexcept
+    {
+        return !reported_ && state_ != session_state::discarding && state_ != session_state::end_received;
+    }
     void on_disposition(bytes_view body);
     void on_detach(bytes_view body);
     void on_end(bytes_view body);
@@ -110,7 +116,7 @@ private:
     bool step(session_event on) noexcept;
     void report_link_end(link& l, std::error_code code);
     void finish(std::error_code code);
-    void emit(event e);
+    void emit(event const& e);
     void release(outgoing_delivery& d) noexcept;
     void release(incoming_delivery& d) noexcept;
     void lose_deliveries(link& l);
@@ -134,6 +140,7 @@ private:
     sluice::begin remote_;
     bytes remote_bytes_;
     session_counters counters_;
+    transfer scratch_;         // the transfer being taken in
     write_queue queue_;
     delivery_inbox inbox_;
     std::vector<std::unique_ptr<link>> links_;

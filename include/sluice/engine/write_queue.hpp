@@ -68,6 +68,9 @@ public:
     /// Writes at most one frame to the front of `out`.
     write_result write_next(std::span<std::byte> out);
 
+    /// As write_next() again and again, until there is nothing to write or no room. For a session that is alone.
+    write_result write_many(std::span<std::byte> out);
+
     /// False only if write_next() would answer idle.
     bool wants_write() const noexcept;
 
@@ -92,6 +95,9 @@ private:
     bool may_transfer() const noexcept;
     bool flows_due() const noexcept;
     bool attach_must_wait(link const& l) const noexcept;
+    /// Anything but transfers to write, or to look at.
+    bool needs_attention() const noexcept;
+    write_result write_other(std::span<std::byte> out);
     link* finished_detach() const noexcept;
     bool end_is_due() const noexcept;
 
@@ -104,10 +110,12 @@ private:
     write_result write_detach(link& l, std::span<std::byte> out);
     write_result write_end(std::span<std::byte> out);
     write_result write_transfer(sender& s, std::span<std::byte> out);
+    write_result write_transfer_inline(sender& s, std::span<std::byte> out);
     write_result write_abort(sender& s, outgoing_delivery& d, std::span<std::byte> out);
-    write_result write_payload(sender& s, outgoing_delivery& d, transfer& t, std::span<std::byte> out);
-    write_result write_streamed(sender& s, outgoing_delivery& d, transfer& t, std::span<std::byte> out);
-    void begin_delivery(sender& s, outgoing_delivery& d, transfer& t) noexcept;
+    write_result write_payload(sender& s, outgoing_delivery& d, std::span<std::byte> out);
+    write_result write_streamed(sender& s, outgoing_delivery& d, std::span<std::byte> out);
+    std::byte* put_transfer(sender const& s, outgoing_delivery const& d, bool more, std::byte* out) const noexcept;
+    transfer transfer_of(sender const& s, outgoing_delivery const& d) const noexcept;
     void after_first_frame(sender& s, outgoing_delivery& d);
     void after_last_frame(sender& s, outgoing_delivery& d);
     void count_transfer() noexcept;

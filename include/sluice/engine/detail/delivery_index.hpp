@@ -29,13 +29,13 @@ public:
 
     void remove(delivery_number id) noexcept
     {
-        auto const at = lower_bound(id);
-        if (at >= entries_.size() || entries_[at].id != id || !entries_[at].item) return;
-        entries_[at].item = nullptr;
-        --live_;
-        while (!entries_.empty() && !entries_.front().item) entries_.pop_front();
-        while (!entries_.empty() && !entries_.back().item) entries_.pop_back();
-        if (entries_.size() > 64 && live_ * 4 < entries_.size()) compact();
+        if (!entries_.empty() && entries_.front().id == id) {  // the oldest: the usual case
+            entries_.pop_front();
+            --live_;
+            while (!entries_.empty() && !entries_.front().item) entries_.pop_front();
+            return;
+        }
+        remove_within(id);
     }
 
     /// Calls `f` for what lies serially in [first, last], oldest first; `f` may remove what it is given.
@@ -43,8 +43,9 @@ public:
     void for_each_in(delivery_number first, delivery_number last, F f)
     {
         auto id = first;
-        while (true) {
-            auto at = lower_bound(id);  // searched anew: `f` may have compacted
+        while (!entries_.empty()) {
+            // Searched anew, for `f` may have removed and compacted; most often it removed the oldest.
+            auto at = entries_.front().id == id ? 0 : lower_bound(id);
             while (at < entries_.size() && !entries_[at].item) ++at;
             if (at >= entries_.size() || precedes(last, entries_[at].id)) return;
             id = entries_[at].id;
@@ -84,6 +85,16 @@ private:
             else high = middle;
         }
         return low;
+    }
+
+    void remove_within(delivery_number id) noexcept
+    {
+        auto const at = lower_bound(id);
+        if (at >= entries_.size() || entries_[at].id != id || !entries_[at].item) return;
+        entries_[at].item = nullptr;
+        --live_;
+        while (!entries_.empty() && !entries_.back().item) entries_.pop_back();
+        if (entries_.size() > 64 && live_ * 4 < entries_.size()) compact();
     }
 
     void compact() noexcept

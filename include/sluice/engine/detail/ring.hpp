@@ -19,9 +19,15 @@ public:
     T& operator[](std::size_t i) noexcept { return items_[(head_ + i) & mask()]; }
     T const& operator[](std::size_t i) const noexcept { return items_[(head_ + i) & mask()]; }
 
+    /// Room for one more at the end; what is in there is left over from earlier use.
+    T& next_slot()
+    {
+        if (size_ == capacity_) [[unlikely]] grow();
+        return items_[(head_ + size_++) & mask()];
+    }
     void push_back(T item)
     {
-        if (size_ == capacity_) grow();
+        if (size_ == capacity_) [[unlikely]] grow();
         items_[(head_ + size_) & mask()] = std::move(item);
         ++size_;
     }
