@@ -46,13 +46,20 @@ result<engine::link*> receiver_core::attach(engine::session& on)
     o.offered_capabilities = options_.offered_capabilities;
     o.desired_capabilities = options_.desired_capabilities;
     o.properties = options_.properties;
-    o.credit_window = options_.credit_window;
     o.streamed = options_.streamed;
     o.stream_buffer_max = options_.stream_buffer_max;
     auto made = on.attach_receiver(std::move(o));
     if (!made)
         return unexpected{made.error()};
     return *made;
+}
+
+/// No credit before: a flow that crosses the refusal of its link ends the whole session at some peers (Broker-J 10.1.0
+/// forgets the handle with its detach and knows it no longer).
+void receiver_core::on_attached()
+{
+    if (options_.credit_window > 0)
+        engine()->set_credit_window(options_.credit_window);
 }
 
 std::string receiver_core::remote_address(engine::link const& l) const

@@ -48,6 +48,7 @@ private:
     std::string refers_to() const override { return "receiver from " + quoted_address(options_.source); }
     result<engine::link*> attach(engine::session& on) override;
     std::string remote_address(engine::link const& l) const override;
+    void on_attached() override;
     void on_event(engine::event const& e) override;
     void on_detached(failure_ptr const& why) override;
     void on_abandoned() override;
