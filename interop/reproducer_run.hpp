@@ -37,6 +37,7 @@ struct plan {
     bool separate_sessions = false;  ///< senders on one, receivers on another
     unsigned senders = 1;
     unsigned receivers = 1;
+    bool grant_by_hand = false;  ///< one more credit for each message, by the receiver's thread
     body_form body = body_form::small;
     std::size_t size = 0;           ///< octets of a body; 0: what fits the form
     std::uint32_t frame_size = 0;   ///< max-frame-size both ways; 0: what fits the form
@@ -148,9 +149,12 @@ private:
         if (plan_.separate_sessions)
             sessions_.push_back(connection_.begin(so));
         sluice::client::receiver_options ro;
-        ro.credit_window = plan_.credit;
-        for (unsigned i = 0; i < plan_.receivers; ++i)
+        ro.credit_window = plan_.grant_by_hand ? 0 : plan_.credit;
+        for (unsigned i = 0; i < plan_.receivers; ++i) {
             receivers_.push_back(sessions_.back().open_receiver(plan_.address, ro));
+            if (plan_.grant_by_hand)
+                receivers_.back().add_credit(plan_.credit);
+        }
         for (unsigned i = 0; i < plan_.senders; ++i)
             senders_.push_back(sessions_.front().open_sender(plan_.address));
         began_ = clock::now();
@@ -238,6 +242,8 @@ private:
                 stamp s;
                 auto const verdict = check_message(d.view(), run_id_, s, scratch);
                 d.accept();
+                if (plan_.grant_by_hand)
+                    r.add_credit(1);
                 if (verdict == verdict::foreign)
                     ++foreign_;
                 else if (verdict == verdict::damaged)
