@@ -102,28 +102,6 @@ std::shared_ptr<session_core> connection_core::default_session(std::shared_ptr<c
     return handle;
 }
 
-class connection_core::abandon_command final : public command {
-public:
-    explicit abandon_command(std::shared_ptr<connection_core> self) : self_{std::move(self)} {}
-    void execute(connection_core& on) override
-    {
-        on.begin_close({}, false);
-        delete this;
-    }
-    void refuse() noexcept override { delete this; }
-
-private:
-    ~abandon_command() override = default;
-    std::shared_ptr<connection_core> self_;
-};
-
-void connection_core::abandon(std::shared_ptr<connection_core> self)
-{
-    auto* const c = new abandon_command{std::move(self)};
-    if (!push(*c))
-        c->refuse();
-}
-
 // ---- strand
 
 void connection_core::answer(completion_queue& queue, reply_base& r)

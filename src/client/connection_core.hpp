@@ -85,7 +85,6 @@ public:
 private:
     class connect_request;
     class close_request;
-    class abandon_command;
     class abort_command;
 
     class turn_guard;

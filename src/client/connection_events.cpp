@@ -177,10 +177,11 @@ void connection_core::close_request::finish(std::error_code code, failure_ptr wh
 void connection_core::start_close(amqp_error why, reply_ptr<> r)
 {
     auto* const request = new close_request{shared_from_this(), std::move(why), std::move(r)};
-    request->accept_cancellation();
     if (!push(*request))
         request->refuse();
 }
+
+void connection_core::abandon(std::shared_ptr<connection_core> self) { self->start_close({}, nullptr); }
 
 /// The container goes: a close if the socket takes it at once, and then the end.
 class connection_core::abort_command final : public command {

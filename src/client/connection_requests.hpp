@@ -37,14 +37,16 @@ private:
     reply_ptr<client::connection> reply_;
 };
 
+/// Without a reply when the last handle went.
 class connection_core::close_request final : public request {
 public:
     close_request(std::shared_ptr<connection_core> core, amqp_error why, reply_ptr<> r)
         : core_{std::move(core)}, why_{std::move(why)}, reply_{std::move(r)}
     {
+        if (reply_)
+            accept_cancellation(*reply_, core_);
     }
     ~close_request() override = default;
-    void accept_cancellation() { request::accept_cancellation(*reply_, core_); }
     void execute(connection_core& on) override;
     void refuse() noexcept override { finish({}, nullptr); }
     void give_up(std::error_code why) override;

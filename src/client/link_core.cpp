@@ -253,6 +253,14 @@ void link_core::begin_close(amqp_error why, bool overtake)
     std::ignore = engine_link_->detach(true, std::move(why), overtake);
 }
 
+/// The detach goes out; its answer is nobody's business, so the session need not wait for it either.
+void link_core::close_abandoned()
+{
+    begin_close({}, false);
+    session_user_.reset();
+    connection_user_.reset();
+}
+
 /// The peer's state of the link is not known: it is detached at once, and what the peer may still say is dropped.
 void link_core::give_up(std::error_code why, std::string what)
 {

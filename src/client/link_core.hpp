@@ -43,6 +43,8 @@ protected:
     /// Queues `a` and answers it if the connection is gone.
     void start_attach(attach_request* a);
     void begin_close(amqp_error why, bool overtake);
+    /// Nobody holds the link and nothing waits on it.
+    void close_abandoned();
     void give_up(std::error_code why, std::string what);
     failure_ptr closed_locally() const;
     bool abandoned() const noexcept { return abandoned_.load(std::memory_order_relaxed); }

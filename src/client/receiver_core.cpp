@@ -344,7 +344,7 @@ void receiver_core::on_abandoned()
 void receiver_core::close_when_idle()
 {
     if (!records_)
-        begin_close({}, false);
+        close_abandoned();
 }
 
 }  // namespace sluice::client::detail

@@ -324,7 +324,7 @@ void sender_core::on_abandoned() { close_when_idle(); }
 void sender_core::close_when_idle()
 {
     if (outstanding() == 0)
-        begin_close({}, false);
+        close_abandoned();
 }
 
 void sender_core::publish() noexcept

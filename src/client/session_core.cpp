@@ -137,6 +137,7 @@ public:
     void execute(connection_core&) override
     {
         self_->begin_end({}, false);
+        self_->user_.reset();
         delete this;
     }
     void refuse() noexcept override { delete this; }

@@ -198,6 +198,7 @@ TEST(Connect, APeerThatEndsTheTransportIsNamed)
     client::container c;
     auto call = in_background([&] { return c.connect(peer.url()); });
     peer.accept();
+    peer.expect_header(protocol_id::amqp);
     peer.reset();
     auto const r = get(call);
     EXPECT_EQ(r.code, error::connection_lost);
