@@ -1,7 +1,7 @@
 // The dynamic value: text for traces.
 #include <sluice/codec/value.hpp>
 
-#include <cstdio>
+#include <charconv>
 
 namespace sluice {
 namespace {
@@ -35,8 +35,8 @@ void append_quoted(std::string& to, std::string_view text)
 void append_float(std::string& to, double v, int precision)
 {
     char text[40];
-    std::snprintf(text, sizeof text, "%.*g", precision, v);
-    to += text;
+    auto const end = std::to_chars(text, text + sizeof text, v, std::chars_format::general, precision).ptr;
+    to.append(text, end);
 }
 
 void append_uuid(std::string& to, uuid const& v)
@@ -101,9 +101,12 @@ void append_scalar(std::string& to, T const& v)
 {
     if constexpr (std::is_same_v<T, bool>) to += v ? "true" : "false";
     else if constexpr (std::is_same_v<T, char32_t>) {
-        char text[16];
-        std::snprintf(text, sizeof text, "U+%04X", static_cast<unsigned>(v));
-        to += text;
+        to += "U+";
+        auto const octets = v <= 0xffff ? 2u : 3u;
+        for (unsigned i = octets; i-- > 0;) {
+            auto const octet = static_cast<std::byte>(v >> 8 * i);
+            append_hex(to, {&octet, 1});
+        }
     } else if constexpr (std::is_integral_v<T>) to += std::to_string(v);
     else if constexpr (std::is_same_v<T, float>) append_float(to, static_cast<double>(v), 9);
     else if constexpr (std::is_same_v<T, double>) append_float(to, v, 17);
