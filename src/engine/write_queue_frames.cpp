@@ -143,8 +143,8 @@ write_result write_queue::write_flow(std::span<std::byte> out)
     auto* l = flows_.front();
     auto const gone = l && l->state_ != link_state::attached && l->state_ != link_state::attach_sent;
     auto const for_session = !l || gone || l->detach_queued_;  // a leaving link's flow becomes the session's
-    if (!l && !session_flow_pending_) {
-        flows_.pop_front();  // a link's flow has answered it meanwhile
+    if (!l && (!session_flow_pending_ || round_ > 1)) {
+        flows_.pop_front();  // a link's flow has answered it meanwhile, or one of this round will [rule W2]
         --round_;
         return flows_due() ? write_flow(out) : write_result{};
     }
