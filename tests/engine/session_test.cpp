@@ -294,16 +294,24 @@ TEST(Session, TakesItsEventsAlongWhenItIsForgotten)
 {
     engine_peer peer;
     auto& s = peer.open_session();
-    auto& l = peer.open_sender();
-    std::ignore = s.end();
-    peer.forget_so_far();
-    peer.grant(10, l);  // an event that waits
-    auto ended = frame_of(end{});
-    std::ignore = peer.engine.receive(ended, peer.now);
+    peer.open_receiver(link_named("R", 10));
+    auto const in = frame_of(engine_peer::first_frame(0), "x");
+    std::ignore = peer.engine.receive(frame_of(end{}), peer.now);
     e::event v;
-    while (peer.engine.poll_event(v) && v.kind != e::event_kind::session_ended) {}
+    ASSERT_TRUE(peer.engine.poll_event(v));
+    ASSERT_EQ(v.kind, e::event_kind::session_ended);
     peer.engine.forget(s);
     EXPECT_EQ(peer.events(), "");
+    EXPECT_EQ(peer.wire(), "end()");
+    engine_peer waiting;
+    auto& t = waiting.open_session();
+    waiting.open_receiver(link_named("R", 10));
+    std::ignore = t.end({}, true);
+    std::ignore = waiting.engine.receive(in, waiting.now);
+    waiting.engine.transport_closed();
+    while (waiting.engine.poll_event(v) && v.kind != e::event_kind::session_ended) {}
+    waiting.engine.forget(t);
+    EXPECT_EQ(waiting.events(), "connection_closed(connection_lost)");
 }
 
 }  // namespace

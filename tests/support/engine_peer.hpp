@@ -54,9 +54,10 @@ public:
     e::connection engine;
     e::time_point now{0};
     std::vector<e::incoming_delivery*>
-        deliveries;                 // of `delivery` events, oldest first; not all still alive
-    e::session* session = nullptr;  // the latest: begun by open_session, or by the peer
-    e::link* link = nullptr;        // the latest that the peer attached
+        deliveries;                  // of `delivery` events, oldest first; not all still alive
+    transfer_id next_outgoing_id{};  // the peer's, counted by send()
+    e::session* session = nullptr;   // the latest: begun by open_session, or by the peer
+    e::link* link = nullptr;         // the latest that the peer attached
     std::function<void(e::event const&)> on_event = [](e::event const&) {};
 
     // ---- the peer's voice
@@ -66,14 +67,24 @@ public:
         while (!octets.empty()) {
             auto const taken = engine.receive(octets, now);
             octets = octets.subspan(taken);
-            if (!octets.empty())
-                poll();
+            poll();
         }
     }
     template <class P>
     void send(P const& performative, std::string_view payload = {}, std::uint16_t channel = 0)
     {
+        if constexpr (std::is_same_v<P, transfer>)
+            ++next_outgoing_id;
         send_octets(frame_of(performative, payload, channel));
+    }
+    /// A flow of the session that opens its window: exact, as of what the engine has written.
+    void window(std::uint32_t frames, bool echo = false)
+    {
+        send(flow{.next_incoming_id = session->next_outgoing_id(),
+                  .incoming_window = frames,
+                  .next_outgoing_id = next_outgoing_id,
+                  .outgoing_window = 2048,
+                  .echo = echo});
     }
     template <class P>
     void send_sasl(P const& frame)
@@ -146,6 +157,7 @@ public:
     {
         if (engine.state() == e::connection_state::start)
             open();
+        next_outgoing_id = theirs.next_outgoing_id;
         if (engine.options().listener) {
             send(theirs);
             poll();
@@ -200,6 +212,7 @@ public:
     {
         send(flow{.next_incoming_id = session->next_outgoing_id(),
                   .incoming_window = 2048,
+                  .next_outgoing_id = next_outgoing_id,
                   .outgoing_window = 2048,
                   .handle = l.local_handle(),
                   .delivery_count = sequence_number{delivery_count},
