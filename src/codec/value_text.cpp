@@ -102,11 +102,7 @@ void append_scalar(std::string& to, T const& v)
     if constexpr (std::is_same_v<T, bool>) to += v ? "true" : "false";
     else if constexpr (std::is_same_v<T, char32_t>) {
         to += "U+";
-        auto const octets = v <= 0xffff ? 2u : 3u;
-        for (unsigned i = octets; i-- > 0;) {
-            auto const octet = static_cast<std::byte>(v >> 8 * i);
-            append_hex(to, {&octet, 1});
-        }
+        for (auto i = v <= 0xffff ? 4u : 6u; i-- > 0;) to += "0123456789ABCDEF"[v >> 4 * i & 15];
     } else if constexpr (std::is_integral_v<T>) to += std::to_string(v);
     else if constexpr (std::is_same_v<T, float>) append_float(to, static_cast<double>(v), 9);
     else if constexpr (std::is_same_v<T, double>) append_float(to, v, 17);
