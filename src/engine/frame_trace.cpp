@@ -153,7 +153,10 @@ constexpr bool is_secret(std::string_view field)
            || field == "additional-data";
 }
 
-std::string without_secret(bytes_view v) { return "(" + number(v.size()) + " octets not shown)"; }
+std::string without_secret(bytes_view v)
+{
+    return std::string{'('}.append(number(v.size())).append(" octets not shown)");
+}
 std::string without_secret(std::optional<bytes_view> const& v) { return without_secret(*v); }
 template <class T>
 std::string without_secret(T const&)
