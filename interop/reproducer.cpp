@@ -217,6 +217,8 @@ int main(int argc, char** argv)
         ->check(CLI::Range(1, 100));
     app.add_flag("--grant-by-hand", p.grant_by_hand,
                  "receivers grant each credit themselves, from their threads");
+    app.add_option("--extra-flows", p.extra_flows, "asked for by a thread of its own, a second")
+        ->check(CLI::Range(0, 1'000'000));
     app.add_option("--body", p.body, "small, multiframe, streamed, or all three in turn: mixed")
         ->transform(CLI::CheckedTransformer(forms));
     app.add_option("--size", p.size, "octets of a body")->check(CLI::Range(24, 100'000'000));

@@ -4,6 +4,7 @@
 
 #include "audited_relay.hpp"
 #include "numbered_message.hpp"
+#include "reproducer_plan.hpp"
 
 #include <sluice/client/client.hpp>
 #include <sluice/net/url.hpp>
@@ -23,44 +24,6 @@
 #include <vector>
 
 namespace interop {
-
-enum class body_form : std::uint8_t { small, multiframe, streamed, mixed };
-
-/// What to do; plain numbers of the command line.
-struct plan {
-    std::string url;
-    std::string address;
-    double seconds = 15;
-    unsigned in_flight = 100;  ///< sends without an outcome, of each sender
-    unsigned credit = 5;       ///< of each receiver
-    std::uint32_t first_id = 4294967293;
-    bool separate_sessions = false;  ///< senders on one, receivers on another
-    unsigned senders = 1;
-    unsigned receivers = 1;
-    bool grant_by_hand = false;  ///< one more credit for each message, by the receiver's thread
-    body_form body = body_form::small;
-    std::size_t size = 0;           ///< octets of a body; 0: what fits the form
-    std::uint32_t frame_size = 0;   ///< max-frame-size both ways; 0: what fits the form
-    std::uint64_t backlog_max = 0;  ///< messages sent and not yet received; 0: what fits the form
-};
-
-/// What came of it.
-struct report {
-    double seconds = 0;
-    std::uint64_t sent = 0;
-    std::uint64_t received = 0;  ///< each counted once
-    std::uint64_t accepted = 0;
-    std::uint64_t twice = 0;
-    std::uint64_t damaged = 0;
-    std::uint64_t foreign = 0;  ///< left in the queue by somebody else
-    std::uint64_t transfers = 0;
-    std::uint64_t flows = 0;
-    std::uint64_t deferred = 0;
-    std::uint64_t wraps = 0;
-    std::uint64_t session_errors = 0;
-    std::vector<std::string> errors;
-    audited wire;
-};
 
 inline bool is(boost::system::error_code const& ec, sluice::error e)
 {
@@ -94,6 +57,8 @@ public:
         for (auto& s : senders_) threads.emplace_back([this, s] { send_all(s); });
         std::vector<std::thread> takers;
         for (auto& r : receivers_) takers.emplace_back([this, r] { receive_all(r); });
+        if (plan_.extra_flows > 0)
+            threads.emplace_back([this] { ask_for_flows(); });
 
         watch(relay, live);
         sending_ = false;
@@ -266,6 +231,18 @@ private:
             if (is(e.code(), sluice::error::timed_out))
                 return {};
             throw;
+        }
+    }
+
+    void ask_for_flows()
+    {
+        auto const pause = std::chrono::microseconds{1'000'000 / plan_.extra_flows};
+        for (std::size_t i = 0; sending_ && !failed_ && !stop_; ++i) {
+            if (i % 2 == 0)
+                sessions_.back().request_flow();
+            else
+                receivers_[i / 2 % receivers_.size()].request_flow();
+            std::this_thread::sleep_for(pause);
         }
     }
 

@@ -18,17 +18,17 @@ sluice_add_interop_test(reproducer.separate_sessions BROKER broker-j TIMEOUT 150
 sluice_add_interop_test(reproducer.many_threads BROKER broker-j
     COMMAND ${reproducer} --senders 4 --receivers 3 --runs 1 --seconds 5
         --min-transfers 20000 --min-flows 2000 --expect-wrap)
-# Deliveries of many frames. Where bodies are streamed, a credit granted while a frame's body is being pulled is a flow that
-# has to wait for the end of that frame; without one that really did, the run has shown nothing.
+# Deliveries of many frames. Where bodies are streamed, a flow asked for while a frame's body is being pulled has to wait
+# for the end of that frame; unless one really did, the run has shown nothing.
 sluice_add_interop_test(reproducer.multiframe BROKER broker-j
     COMMAND ${reproducer} --body multiframe --senders 2 --receivers 2 --runs 1 --seconds 5
         --min-transfers 5000 --min-flows 200 --expect-wrap)
 sluice_add_interop_test(reproducer.streamed BROKER broker-j
-    COMMAND ${reproducer} --body streamed --grant-by-hand --senders 2 --receivers 2 --runs 1 --seconds 5
-        --min-transfers 5000 --min-flows 200 --expect-wrap --expect-deferred)
+    COMMAND ${reproducer} --body streamed --grant-by-hand --extra-flows 2000 --senders 2 --receivers 2
+        --runs 1 --seconds 5 --min-transfers 5000 --min-flows 200 --expect-wrap --expect-deferred)
 sluice_add_interop_test(reproducer.mixed BROKER broker-j
-    COMMAND ${reproducer} --body mixed --grant-by-hand --senders 3 --receivers 3 --runs 1 --seconds 5
-        --min-transfers 5000 --min-flows 200 --expect-wrap --expect-deferred)
+    COMMAND ${reproducer} --body mixed --grant-by-hand --extra-flows 2000 --senders 3 --receivers 3
+        --runs 1 --seconds 5 --min-transfers 5000 --min-flows 200 --expect-wrap --expect-deferred)
 
 # Ctrl-C, as in `./dev demo`: it ends with its table, and nothing is left behind.
 sluice_add_interop_test(interrupt
