@@ -1,8 +1,8 @@
-// The checker on arbitrary bytes of both directions: no crash, no hang, bounded memory, and the same
-// findings however the bytes are cut.
+// The checker on arbitrary bytes of both directions: no crash, no hang, bounded memory, and the
+// same findings however the bytes are cut.
 //
-// The input is an octet of options and a list of pieces: an octet of direction and kind, a channel, a
-// length, then what is sent. Kinds save the fuzzer from having to invent headers and frame sizes.
+// The input is an octet of options and a list of pieces: an octet of direction and kind, a channel,
+// a length, then what is sent. Kinds save the fuzzer from having to invent headers and frame sizes.
 #include <sluice/audit/checker.hpp>
 #include <sluice/codec/codec.hpp>
 #include <sluice/codec/frame.hpp>
@@ -27,7 +27,8 @@ bytes with_header(bytes_view body, std::uint8_t channel)
 {
     bytes out(frame_header_size);
     out.insert(out.end(), body.begin(), body.end());
-    write_frame_header(out.data(), static_cast<std::uint32_t>(out.size()), frame_type::amqp, channel);
+    write_frame_header(out.data(), static_cast<std::uint32_t>(out.size()), frame_type::amqp,
+                       channel);
     return out;
 }
 
@@ -42,8 +43,10 @@ std::vector<piece> pieces_of(bytes_view in)
         in = in.subspan(3 + size);
         auto const way = kind & 1 ? direction::from_server : direction::from_client;
         bool const lost = (kind & 0xfc) == 0xfc;
-        if (kind & 2) pieces.push_back({way, {body.begin(), body.end()}, lost});  // as it is
-        else pieces.push_back({way, with_header(body, channel), lost});
+        if (kind & 2)
+            pieces.push_back({way, {body.begin(), body.end()}, lost});  // as it is
+        else
+            pieces.push_back({way, with_header(body, channel), lost});
     }
     return pieces;
 }
@@ -55,7 +58,8 @@ std::string run(std::vector<piece> const& pieces, options const& o, std::size_t 
     std::string all;
     for (auto const& p : pieces) {
         auto const now = std::chrono::milliseconds{ms += 50};
-        if (p.lost) c.lost(p.way, now);
+        if (p.lost)
+            c.lost(p.way, now);
         for (bytes_view left{p.octets}; !left.empty();) {
             auto const n = std::min(cut, left.size());
             c.feed(p.way, left.first(n), now);
@@ -73,7 +77,8 @@ std::string run(std::vector<piece> const& pieces, options const& o, std::size_t 
 
 extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size)
 {
-    if (size == 0) return 0;
+    if (size == 0)
+        return 0;
     auto const pieces = pieces_of({reinterpret_cast<std::byte const*>(data) + 1, size - 1});
     options o{.mid_stream = (data[0] & 1) != 0,
               .sessions_max = 6,
@@ -91,6 +96,7 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
         }
     }
     whole.insert(whole.end(), pieces.begin(), pieces.end());
-    if (run(whole, o, 4096) != run(whole, o, 1)) std::abort();
+    if (run(whole, o, 4096) != run(whole, o, 1))
+        std::abort();
     return 0;
 }

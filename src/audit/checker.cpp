@@ -1,7 +1,7 @@
 // The public face of the checker.
-#include <sluice/audit/checker.hpp>
-
 #include "connection_audit.hpp"
+
+#include <sluice/audit/checker.hpp>
 
 namespace sluice::audit {
 
@@ -10,34 +10,16 @@ checker::~checker() = default;
 checker::checker(checker&&) noexcept = default;
 checker& checker::operator=(checker&&) noexcept = default;
 
-void checker::feed(direction d, bytes_view in, time_point now)
-{
-    audit_->feed(d, in, now);
-}
+void checker::feed(direction d, bytes_view in, time_point now) { audit_->feed(d, in, now); }
 
-void checker::lost(direction d, time_point now)
-{
-    audit_->lost(d, now);
-}
+void checker::lost(direction d, time_point now) { audit_->lost(d, now); }
 
-void checker::advance(time_point now)
-{
-    audit_->advance(now);
-}
+void checker::advance(time_point now) { audit_->advance(now); }
 
-void checker::finish(ending how)
-{
-    audit_->finish(how);
-}
+void checker::finish(ending how) { audit_->finish(how); }
 
-bool checker::poll_finding(finding& out)
-{
-    return audit_->poll(out);
-}
+bool checker::poll_finding(finding& out) { return audit_->poll(out); }
 
-counters const& checker::totals() const noexcept
-{
-    return audit_->totals();
-}
+counters const& checker::totals() const noexcept { return audit_->totals(); }
 
 }  // namespace sluice::audit

@@ -11,7 +11,8 @@ connection_audit::connection_audit(options const& o)
       budget_{o.unsettled_max},
       sides_{side{o.frame_bytes_max}, side{o.frame_bytes_max}}
 {
-    if (!o.mid_stream) return;
+    if (!o.mid_stream)
+        return;
     sasl_.learn();
     for (auto& s : sides_) {
         s.frames.expects = framer::mode::seeking;
@@ -21,9 +22,11 @@ connection_audit::connection_audit(options const& o)
 
 void connection_audit::feed(direction d, bytes_view in, time_point now)
 {
-    if (finished_) return;
+    if (finished_)
+        return;
     report_.now = now;
-    if (now >= next_check_) check_time();
+    if (now >= next_check_)
+        check_time();
     auto& s = of(d);
     s.last_bytes = now;
     s.idle_reported = false;
@@ -36,14 +39,16 @@ void connection_audit::feed(direction d, bytes_view in, time_point now)
                            "more octets");
             stop();
         }
-        if (!s.frames.next(in, u)) break;
+        if (!s.frames.next(in, u))
+            break;
         on_unit(d, u);
     }
 }
 
 void connection_audit::lost(direction d, time_point now)
 {
-    if (finished_ || !following_) return;
+    if (finished_ || !following_)
+        return;
     report_.now = now;
     auto& s = of(d);
     s.frames.seek_again();
@@ -57,9 +62,11 @@ void connection_audit::lost(direction d, time_point now)
 
 void connection_audit::advance(time_point now)
 {
-    if (finished_) return;
+    if (finished_)
+        return;
     report_.now = now;
-    if (now >= next_check_) check_time();
+    if (now >= next_check_)
+        check_time();
 }
 
 /// What follows cannot be understood: another protocol, TLS, or no frames at all.
@@ -74,11 +81,13 @@ void connection_audit::stop()
 
 void connection_audit::finish(ending how)
 {
-    if (finished_) return;
+    if (finished_)
+        return;
     if (following_ && how == ending::complete) {
         for (auto const d : {direction::from_client, direction::from_server}) {
             auto const& s = of(d);
-            if (s.frames.pending() == 0 || s.learned || s.closed) continue;
+            if (s.frames.pending() == 0 || s.learned || s.closed)
+                continue;
             report_.at = {.direction = d,
                           .frame = report_.totals.directions[index(d)].frames + 1,
                           .offset = s.frames.total() - s.frames.pending()};
@@ -116,9 +125,8 @@ void connection_audit::on_header(direction d, unit const& u)
 {
     auto& s = of(d);
     auto const& other = of(opposite(d));
-    report_.at = {.direction = d,
-                  .frame = report_.totals.directions[index(d)].frames,
-                  .offset = u.offset};
+    report_.at = {
+        .direction = d, .frame = report_.totals.directions[index(d)].frames, .offset = u.offset};
     auto const amqp = protocol_header(protocol_id::amqp);
     auto const id = std::to_integer<unsigned>(u.octets[4]);
     bool const known = std::equal(amqp.begin(), amqp.begin() + 4, u.octets.begin());
@@ -128,7 +136,8 @@ void connection_audit::on_header(direction d, unit const& u)
                        hex(u.octets));
         return stop();
     }
-    if (!version_1 || id == 2) return stop();  // another version or TLS: nothing to be read
+    if (!version_1 || id == 2)
+        return stop();  // another version or TLS: nothing to be read
 
     s.learned = false;  // this side is seen from its start
     if (s.headers++ == 0) {
@@ -146,7 +155,8 @@ void connection_audit::on_header(direction d, unit const& u)
         report_.report(rule::sasl_order, "the AMQP header after SASL", hex(u.octets));
         return stop();
     }
-    if (s.is == side::sasl) sasl_.on_amqp_header(report_, d);
+    if (s.is == side::sasl)
+        sasl_.on_amqp_header(report_, d);
     s.is = id == 3 ? side::sasl : side::amqp;
     s.frames.expects = id == 3 ? framer::mode::either : framer::mode::frames;
 }
@@ -168,13 +178,15 @@ void connection_audit::on_frame(direction d, unit const& u)
     }
     auto const type = s.is == side::sasl ? frame_type::sasl : frame_type::amqp;
     if (u.head.type != static_cast<std::uint8_t>(type)) [[unlikely]] {
-        if (s.learned) return s.frames.seek_again();
+        if (s.learned)
+            return s.frames.seek_again();
         report_.report(rule::frame_type, type == frame_type::sasl ? "1 (SASL)" : "0 (AMQP)",
                        text(std::uint32_t{u.head.type}));
         return;
     }
     if (u.head.data_offset == 2) [[likely]] {
-        if (type == frame_type::amqp) return on_amqp_frame(d, u);
+        if (type == frame_type::amqp)
+            return on_amqp_frame(d, u);
         return sasl_.on_frame(report_, d, u);
     }
     auto const body_at = std::uint32_t{u.head.data_offset} * 4;
@@ -187,7 +199,8 @@ void connection_audit::on_frame(direction d, unit const& u)
     auto inner = u;  // behind an extended header, which has no meaning yet
     inner.octets =
         u.octets.subspan(std::min<std::size_t>(body_at - frame_header_size, u.octets.size()));
-    if (type == frame_type::amqp) return on_amqp_frame(d, inner);
+    if (type == frame_type::amqp)
+        return on_amqp_frame(d, inner);
     sasl_.on_frame(report_, d, inner);
 }
 

@@ -22,26 +22,26 @@ struct side {
     bool opened = false;
     bool closed = false;
     bool reported_after_close = false;
-    bool learned = false;          ///< its open was not seen
-    std::uint32_t frame_size_max = 0;   ///< it takes; 0: not known
-    std::uint32_t unsuspected = 512;    ///< frames up to this size it may send without a second look
+    bool learned = false;              ///< its open was not seen
+    std::uint32_t frame_size_max = 0;  ///< it takes; 0: not known
+    std::uint32_t unsuspected = 512;   ///< frames up to this size it may send without a second look
     std::uint32_t frame_size_sent = 0;  ///< the largest before the other side's open
     std::uint16_t channel_max = 65535;
-    std::uint16_t channel_used = 0;     ///< the highest before the other side's open
-    time_point::rep idle_us = 0;        ///< it asks for; 0: does not
+    std::uint16_t channel_used = 0;  ///< the highest before the other side's open
+    time_point::rep idle_us = 0;     ///< it asks for; 0: does not
     time_point opened_at{};
     time_point last_bytes{};
     bool idle_reported = false;
     std::uint64_t close_frame = 0;
-    unsigned headers = 0;           ///< protocol headers so far
-    std::uint8_t first_id = 0;      ///< protocol id of the first one
+    unsigned headers = 0;       ///< protocol headers so far
+    std::uint8_t first_id = 0;  ///< protocol id of the first one
 
     struct mapping {
         session* current = nullptr;  ///< whose frames stand on this channel
         session* waiting = nullptr;  ///< the oldest begun here that the other side has not answered
-        std::uint64_t end_frame = 0; ///< of the last session's end
-        std::uint32_t surplus = 0;   ///< answers that may still come to sessions that ended before
-        bool reported = false;       ///< that nothing is mapped here
+        std::uint64_t end_frame = 0;  ///< of the last session's end
+        std::uint32_t surplus = 0;    ///< answers that may still come to sessions that ended before
+        bool reported = false;        ///< that nothing is mapped here
     };
     std::vector<mapping> channels;
 };
@@ -134,7 +134,8 @@ private:
     void check_time();
     void check_idle(direction d);
     void check_answers(bool all);
-    void overdue(rule r, request& asked, direction asker, session const& s, link const* l, bool all);
+    void overdue(rule r, request& asked, direction asker, session const& s, link const* l,
+                 bool all);
 
     options options_;
     reporter report_;
@@ -142,13 +143,14 @@ private:
     transfer transfer_;  ///< room to decode into
     std::array<side, 2> sides_;
     sasl_audit sasl_;
-    bool following_ = true;   ///< false: nothing can be understood any more
-    bool loose_ = false;      ///< channels may be in use that were not seen to begin
+    bool following_ = true;  ///< false: nothing can be understood any more
+    bool loose_ = false;     ///< channels may be in use that were not seen to begin
     bool finished_ = false;
     time_point next_check_ = time_point::max();  ///< no deadline is before it
     std::vector<std::unique_ptr<session>> sessions_;
     std::size_t links_ = 0;
-    std::unordered_map<std::uint64_t, link*> names_;  ///< the oldest link of each name and direction
+    std::unordered_map<std::uint64_t, link*>
+        names_;  ///< the oldest link of each name and direction
 };
 
 }  // namespace sluice::audit::detail

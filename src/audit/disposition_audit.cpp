@@ -35,22 +35,27 @@ void connection_audit::on_disposition(direction d, session& s, disposition const
     if (serial_distance(first, last) < 0) [[unlikely]]
         return report_.report(rule::disposition_range, "last not before first " + text(first),
                               text(last));
-    if (s.loose || s.learned || !check_disposition_range(deliveries, f, last)) return;
-    if (receives) s.knows_begin[index(d)] = true;
+    if (s.loose || s.learned || !check_disposition_range(deliveries, f, last))
+        return;
+    if (receives)
+        s.knows_begin[index(d)] = true;
 
     std::uint64_t too_soon = 0;
     auto const found = deliveries.unsettled.for_range(first, last, [&](auto& e) {
-        if (!f.settled) return;
-        if (receives && e.second) ++too_soon;
+        if (!f.settled)
+            return;
+        if (receives && e.second)
+            ++too_soon;
         e.live = false;
     });
-    if (f.settled && found != 0) deliveries.settled[index(d)].add(first, last);
+    if (f.settled && found != 0)
+        deliveries.settled[index(d)].add(first, last);
     if (too_soon != 0)
         report_.report(rule::receiver_settled_first, "settled=false", "settled=true",
-                       "rcv-settle-mode is second, and the sender has not settled " +
-                           text(too_soon) + " of these");
-    if (found == 0 && !deliveries.unsettled.forgotten(first) &&
-        !deliveries.settled[index(opposite(d))].may_touch(first, last))
+                       "rcv-settle-mode is second, and the sender has not settled " + text(too_soon)
+                           + " of these");
+    if (found == 0 && !deliveries.unsettled.forgotten(first)
+        && !deliveries.settled[index(opposite(d))].may_touch(first, last))
         report_.report(rule::disposition_nothing, "a delivery that is not settled",
                        "delivery-ids " + text(first) + " to " + text(last), "settled already");
 }

@@ -1,22 +1,19 @@
 // A finding as a line to read and as JSON.
 #include <sluice/audit/finding.hpp>
 
-
 namespace sluice::audit {
 namespace {
 
-void append_number(std::string& to, std::uint64_t n)
-{
-    to += std::to_string(n);
-}
+void append_number(std::string& to, std::uint64_t n) { to += std::to_string(n); }
 
 /// Seconds with six places; times before the caller's zero are possible.
 void append_seconds(std::string& to, time_point t)
 {
     auto const us = t.count();
-    auto const magnitude = us < 0 ? std::uint64_t{0} - static_cast<std::uint64_t>(us)
-                                  : static_cast<std::uint64_t>(us);
-    if (us < 0) to += '-';
+    auto const magnitude =
+        us < 0 ? std::uint64_t{0} - static_cast<std::uint64_t>(us) : static_cast<std::uint64_t>(us);
+    if (us < 0)
+        to += '-';
     append_number(to, magnitude / 1'000'000);
     auto const places = std::to_string(magnitude % 1'000'000);
     to += '.';
@@ -82,10 +79,12 @@ std::string finding::text() const
         t += " handle ";
         append_number(t, *handle);
     }
-    if (!performative.empty()) t.append(" ").append(performative);
+    if (!performative.empty())
+        t.append(" ").append(performative);
     t.append(": ").append(rule_name()).append(" [").append(section()).append("] ");
     t.append(name(severity)).append(": expected ").append(expected);
-    if (!detail.empty()) t.append(" (").append(detail).append(")");
+    if (!detail.empty())
+        t.append(" (").append(detail).append(")");
     t.append(", actual ").append(actual);
     return t;
 }
@@ -97,15 +96,19 @@ std::string finding::json() const
     append_member(t, "direction", name(direction));
     append_member(t, "frame", frame);
     append_member(t, "offset", offset);
-    if (channel) append_member(t, "channel", *channel);
-    if (handle) append_member(t, "handle", *handle);
-    if (!performative.empty()) append_member(t, "performative", performative);
+    if (channel)
+        append_member(t, "channel", *channel);
+    if (handle)
+        append_member(t, "handle", *handle);
+    if (!performative.empty())
+        append_member(t, "performative", performative);
     append_member(t, "rule", rule_name());
     append_member(t, "section", section());
     append_member(t, "severity", name(severity));
     append_member(t, "expected", expected);
     append_member(t, "actual", actual);
-    if (!detail.empty()) append_member(t, "detail", detail);
+    if (!detail.empty())
+        append_member(t, "detail", detail);
     append_member(t, "text", text());
     t += '}';
     return t;

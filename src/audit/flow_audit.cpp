@@ -20,26 +20,37 @@ void connection_audit::on_flow(direction d, session& s, flow const& f)
     check_outgoing_id(d, s, f);
     check_incoming_id(d, s, f);
     answer(s.echo[index(o)]);
-    if (!f.handle) return on_session_flow(d, s, f);
+    if (!f.handle)
+        return on_session_flow(d, s, f);
 
     report_.at.handle = f.handle->value;
     auto* const l = find_link(d, s, f.handle->value);
-    if (l == nullptr) return;
+    if (l == nullptr)
+        return;
     answer(l->echo[index(o)]);
-    if (f.echo) ask(l->echo[index(d)]);
-    if (s.loose || s.learned) return;  // the other direction is not known
-    if (l->is_sender(d)) on_sender_flow(d, *l, f);
-    else on_receiver_flow(d, *l, f);
+    if (f.echo)
+        ask(l->echo[index(d)]);
+    if (s.loose || s.learned)
+        return;  // the other direction is not known
+    if (l->is_sender(d))
+        on_sender_flow(d, *l, f);
+    else
+        on_receiver_flow(d, *l, f);
 }
 
 void connection_audit::on_session_flow(direction d, session& s, flow const& f)
 {
-    if (f.echo) ask(s.echo[index(d)]);
+    if (f.echo)
+        ask(s.echo[index(d)]);
     std::string set;
-    if (f.delivery_count) set += " delivery-count";
-    if (f.link_credit) set += " link-credit";
-    if (f.available) set += " available";
-    if (f.drain) set += " drain";
+    if (f.delivery_count)
+        set += " delivery-count";
+    if (f.link_credit)
+        set += " link-credit";
+    if (f.available)
+        set += " available";
+    if (f.drain)
+        set += " drain";
     if (!set.empty())
         report_.report(rule::flow_link_field, "no link field without a handle", set.substr(1));
 }
@@ -74,10 +85,11 @@ void connection_audit::check_incoming_id(direction d, session& s, flow const& f)
                            "or later; the other side's begin has arrived");
     } else if (!s.begun[index(o)]) {
         if (!s.learned)
-            report_.report(rule::next_incoming_id_early, "absent", text(f.next_incoming_id->value()),
-                           "the other side has sent no begin");
+            report_.report(rule::next_incoming_id_early, "absent",
+                           text(f.next_incoming_id->value()), "the other side has sent no begin");
     } else {
-        if (!theirs.initial_known) return;
+        if (!theirs.initial_known)
+            return;
         auto const id = f.next_incoming_id->value();
         number = theirs.sent + serial_distance(theirs.id(theirs.sent), id);
         s.knows_begin[index(d)] = !s.learned;
@@ -86,8 +98,9 @@ void connection_audit::check_incoming_id(direction d, session& s, flow const& f)
                            text(id), counted(theirs.initial, theirs.sent, "transfer frames sent"));
         } else {
             if (number < said.last && !said.wavered && !s.learned)
-                report_.report(rule::next_incoming_id_back, "at least " + text(theirs.id(said.last)),
-                               text(id), "as stated before");
+                report_.report(rule::next_incoming_id_back,
+                               "at least " + text(theirs.id(said.last)), text(id),
+                               "as stated before");
             said.last = number;
             said.stated = true;
         }
@@ -108,7 +121,8 @@ void connection_audit::on_sender_flow(direction d, link& l, flow const& f)
     auto wrong = serial_distance(expected, f.delivery_count->value());
     auto const stated = l.count + wrong;
     // A delivery of several frames may count from its first or from its last.
-    if (wrong == -1 && l.current.open) wrong = 0;
+    if (wrong == -1 && l.current.open)
+        wrong = 0;
     auto const& knows = l.of->sent[index(opposite(d))].receiver_id.last;
     bool const may_drain = l.drain || (l.drain_ended && knows <= l.drain_mark);
     if (wrong > 0 && may_drain && l.credit.any() && stated <= l.credit.highest()) {
@@ -119,8 +133,10 @@ void connection_audit::on_sender_flow(direction d, link& l, flow const& f)
     if (wrong != 0)
         report_.report(rule::delivery_count, text(expected), text(f.delivery_count->value()),
                        counted(l.initial, l.count, "deliveries"));
-    if (f.link_credit) l.credit.acknowledged(stated + *f.link_credit);
-    if (f.link_credit.value_or(1) == 0) answer(l.draining);
+    if (f.link_credit)
+        l.credit.acknowledged(stated + *f.link_credit);
+    if (f.link_credit.value_or(1) == 0)
+        answer(l.draining);
     settle_drain(l);
 }
 
@@ -181,7 +197,8 @@ void connection_audit::on_receiver_flow(direction d, link& l, flow const& f)
 /// Credit that messages have used up needs no flow to say so.
 void connection_audit::settle_drain(link& l) noexcept
 {
-    if (l.count >= l.drain_limit) answer(l.draining);
+    if (l.count >= l.drain_limit)
+        answer(l.draining);
 }
 
 }  // namespace sluice::audit::detail

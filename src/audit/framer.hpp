@@ -22,8 +22,8 @@ struct unit {
 class framer {
 public:
     enum class mode : std::uint8_t {
-        header,   ///< a protocol header comes next
-        either,   ///< a SASL frame or a protocol header: "AMQP" is no size of a SASL frame
+        header,  ///< a protocol header comes next
+        either,  ///< a SASL frame or a protocol header: "AMQP" is no size of a SASL frame
         frames,
         seeking,  ///< looking for the first frame in bytes that start anywhere
         ignore,   ///< nothing that can be understood follows
@@ -49,8 +49,8 @@ public:
     /// Bytes of a unit that has begun and not ended.
     std::uint64_t pending() const noexcept { return held_.size() + skipped_; }
 
-    /// Takes from `in` up to the end of the next unit. @returns true if `out` is one; its octets are
-    /// valid until the next call. False: all of `in` was taken.
+    /// Takes from `in` up to the end of the next unit. @returns true if `out` is one; its octets
+    /// are valid until the next call. False: all of `in` was taken.
     bool next(bytes_view& in, unit& out)
     {
         // A frame that is whole in `in`, as nearly all are.
@@ -79,10 +79,10 @@ private:
     bool malformed(bytes_view& in, unit& out, frame_header const& head);
 
     std::size_t frame_bytes_max_;
-    sluice::bytes held_;          ///< the start of a unit that came in pieces
-    std::uint64_t skipped_ = 0;   ///< octets of that unit beyond what is held
+    sluice::bytes held_;         ///< the start of a unit that came in pieces
+    std::uint64_t skipped_ = 0;  ///< octets of that unit beyond what is held
     std::uint64_t total_ = 0;
-    bool release_ = false;        ///< what is held was handed out by the last call
+    bool release_ = false;  ///< what is held was handed out by the last call
 };
 
 }  // namespace sluice::audit::detail

@@ -1,4 +1,5 @@
-// What a sender may use of a window or a credit that its peer changes while frames are on their way.
+// What a sender may use of a window or a credit that its peer changes while frames are on their
+// way.
 #pragma once
 
 #include <array>
@@ -11,8 +12,8 @@ namespace sluice::audit::detail {
 ///
 /// The observer stands somewhere between the two: a limit that it has seen may not have reached the
 /// sender, so an older and higher one holds until a later one has *provably* arrived. Of a falling
-/// series all are kept, at most `room`; then the ones in between go, which only makes it more lenient.
-/// Limits and marks count from the start of the session or link, so that nothing wraps.
+/// series all are kept, at most `room`; then the ones in between go, which only makes it more
+/// lenient. Limits and marks count from the start of the session or link, so that nothing wraps.
 class grants {
 public:
     bool any() const noexcept { return size_ != 0; }
@@ -23,7 +24,8 @@ public:
     void state(std::int64_t limit, std::uint64_t mark) noexcept
     {
         while (size_ != 0 && entries_[size_ - 1].limit <= limit) --size_;
-        if (size_ == room) --size_;
+        if (size_ == room)
+            --size_;
         entries_[size_++] = {limit, mark};
     }
 
@@ -31,7 +33,8 @@ public:
     /// what the receiver said before the last of them.
     void arrived(std::int64_t frames) noexcept
     {
-        if (size_ <= 1) [[likely]] return;
+        if (size_ <= 1) [[likely]]
+            return;
         while (size_ > 1 && static_cast<std::int64_t>(entries_[1].mark) < frames) drop(1);
     }
 
@@ -39,7 +42,8 @@ public:
     void acknowledged(std::int64_t limit) noexcept
     {
         for (std::size_t i = 1; i < size_; ++i)
-            if (entries_[i].limit == limit) return drop(i);
+            if (entries_[i].limit == limit)
+                return drop(i);
     }
 
 private:

@@ -23,7 +23,8 @@ std::uint64_t hash_of(std::string_view name, direction transfers) noexcept
 /// The link with this handle of `d`; reports if there is none.
 link* connection_audit::find_link(direction d, session& s, std::uint32_t handle)
 {
-    if (auto* const l = s.handles[index(d)].find(handle); l != nullptr) [[likely]] return l;
+    if (auto* const l = s.handles[index(d)].find(handle); l != nullptr) [[likely]]
+        return l;
     if (s.loose || s.learned) {
         ++report_.totals.directions[index(d)].unchecked;
         return nullptr;
@@ -37,7 +38,8 @@ link* connection_audit::find_link(direction d, session& s, std::uint32_t handle)
 link* connection_audit::learn_link(direction d, session& s, std::uint32_t handle)
 {
     auto* const l = make_link(s, d, {}, learned_hash);
-    if (l == nullptr) return nullptr;
+    if (l == nullptr)
+        return nullptr;
     l->learned = true;
     l->settling_in = true;
     l->sender = {link_end::attached, handle};
@@ -64,7 +66,8 @@ link* connection_audit::make_link(session& s, direction transfers, std::string_v
     l->place = s.links.size() - 1;
     l->name = name.substr(0, name_kept);
     l->name_hash = hash;
-    if (hash == learned_hash) return l;
+    if (hash == learned_hash)
+        return l;
     auto** last = &names_[hash];
     while (*last != nullptr) last = &(*last)->next_of_name;
     *last = l;
@@ -76,12 +79,15 @@ void connection_audit::drop_link(link* l)
     if (auto const at = names_.find(l->name_hash); at != names_.end()) {
         auto** p = &at->second;
         while (*p != nullptr && *p != l) p = &(*p)->next_of_name;
-        if (*p == l) *p = l->next_of_name;
-        if (at->second == nullptr) names_.erase(at);
+        if (*p == l)
+            *p = l->next_of_name;
+        if (at->second == nullptr)
+            names_.erase(at);
     }
     auto& s = *l->of;
     for (auto const d : {direction::from_client, direction::from_server})
-        if (auto const& e = l->end_of(d); e.is == link_end::attached) s.handles[index(d)].erase(e.handle);
+        if (auto const& e = l->end_of(d); e.is == link_end::attached)
+            s.handles[index(d)].erase(e.handle);
     auto const place = l->place;
     s.links.back()->place = place;
     std::swap(s.links[place], s.links.back());
@@ -93,17 +99,20 @@ void connection_audit::drop_link(link* l)
 link* connection_audit::attached_twice(direction d, session& s, attach const& a, std::uint64_t hash)
 {
     auto const at = names_.find(hash);
-    if (at == names_.end()) return nullptr;
+    if (at == names_.end())
+        return nullptr;
     for (auto* l = at->second; l != nullptr; l = l->next_of_name) {
-        if (l->end_of(d).is != link_end::attached || l->of->ended[index(d)]) continue;
-        auto const before = "attached on channel " + text(std::uint32_t{l->of->channel[index(d)]}) +
-                            " as handle " + text(l->end_of(d).handle);
+        if (l->end_of(d).is != link_end::attached || l->of->ended[index(d)])
+            continue;
+        auto const before = "attached on channel " + text(std::uint32_t{l->of->channel[index(d)]})
+                            + " as handle " + text(l->end_of(d).handle);
         if (l->of == &s) {
             report_.report(rule::link_name_in_use, "a name that is not attached", quoted(a.name),
                            before);
             return l;
         }
-        report_.report(rule::link_name_reused, "a name that is not attached", quoted(a.name), before);
+        report_.report(rule::link_name_reused, "a name that is not attached", quoted(a.name),
+                       before);
         break;
     }
     return nullptr;
@@ -114,7 +123,8 @@ link* connection_audit::pair_or_make(direction d, session& s, attach const& a, s
 {
     if (auto const at = names_.find(hash); at != names_.end())
         for (auto* l = at->second; l != nullptr; l = l->next_of_name)
-            if (l->of == &s && l->end_of(d).is == link_end::none) return l;
+            if (l->of == &s && l->end_of(d).is == link_end::none)
+                return l;
     auto const transfers = a.role == role::sender ? d : opposite(d);
     return make_link(s, transfers, a.name, hash);
 }
@@ -126,8 +136,8 @@ void connection_audit::on_attach(direction d, session& s, attach const& a)
     report_.at.handle = handle;
     if (s.begun[index(o)] && !s.learned) {
         if (handle > s.handle_max[index(o)])
-            report_.report(rule::handle_max, "at most " + text(s.handle_max[index(o)]), text(handle),
-                           "the other side's handle-max");
+            report_.report(rule::handle_max, "at most " + text(s.handle_max[index(o)]),
+                           text(handle), "the other side's handle-max");
     } else {
         s.handle_used[index(d)] = std::max(s.handle_used[index(d)], handle);
     }
@@ -144,21 +154,26 @@ void connection_audit::on_attach(direction d, session& s, attach const& a)
         return;
     }
     auto* const l = pair_or_make(d, s, a, hash);
-    if (l == nullptr) return;
+    if (l == nullptr)
+        return;
     auto& e = l->end_of(d);
     e.is = link_end::attached;
     e.handle = handle;
     s.handles[index(d)].set(handle, l);
-    if (a.role == role::sender) attach_sender(*l, a);
-    else attach_receiver(*l, a);
+    if (a.role == role::sender)
+        attach_sender(*l, a);
+    else
+        attach_receiver(*l, a);
 }
 
 void connection_audit::attach_sender(link& l, attach const& a)
 {
     l.settle_mode = a.snd_settle_mode;
     l.resumable = static_cast<bool>(a.unsettled);
-    if (a.initial_delivery_count) l.initial = a.initial_delivery_count->value();
-    else report_.report(rule::initial_delivery_count, "a number", "absent", "from a sender");
+    if (a.initial_delivery_count)
+        l.initial = a.initial_delivery_count->value();
+    else
+        report_.report(rule::initial_delivery_count, "a number", "absent", "from a sender");
 }
 
 void connection_audit::attach_receiver(link& l, attach const& a)
@@ -171,7 +186,8 @@ void connection_audit::on_detach(direction d, session& s, detach const& f)
 {
     report_.at.handle = f.handle.value;
     auto* const l = find_link(d, s, f.handle.value);
-    if (l == nullptr) return;
+    if (l == nullptr)
+        return;
     l->end_of(d).is = link_end::detached;
     s.handles[index(d)].erase(f.handle.value);
     // Neither end owes the other an answer any more.
@@ -184,7 +200,8 @@ void connection_audit::on_detach(direction d, session& s, detach const& f)
                            "detach", "delivery-id " + text(l->current.id));
         l->current.open = false;
     }
-    if (other.is == link_end::detached || s.learned) drop_link(l);
+    if (other.is == link_end::detached || s.learned)
+        drop_link(l);
 }
 
 }  // namespace sluice::audit::detail

@@ -26,9 +26,8 @@ std::uint64_t descriptor_of(bytes_view body) noexcept
     return body.empty() ? 0 : peek_descriptor(body);
 }
 
-constexpr std::array<std::string_view, 9> names{"open",     "begin",       "attach",
-                                                "flow",     "transfer",    "disposition",
-                                                "detach",   "end",         "close"};
+constexpr std::array<std::string_view, 9> names{
+    "open", "begin", "attach", "flow", "transfer", "disposition", "detach", "end", "close"};
 
 }  // namespace
 
@@ -39,13 +38,20 @@ void connection_audit::on_amqp_frame(direction d, unit const& u)
     report_.at.channel = channel;
     auto const code = descriptor_of(u.octets);
     bool const known = code - open_code < names.size();
-    if (known) [[likely]] report_.at.performative = names[code - open_code];
-    if ((!s.opened || s.closed) && !check_phase(d, code)) return;
-    if (u.head.size > s.unsuspected) [[unlikely]] check_size(d, u);
-    if (code == transfer_code) [[likely]] return on_transfer_frame(d, u);
-    if (code == begin_code || code == 0) check_channel(d, channel);
-    if (known) return on_body(d, u, code);
-    if (u.octets.empty() && !u.cut) return;  // an empty frame keeps the connection alive [2.4.5]
+    if (known) [[likely]]
+        report_.at.performative = names[code - open_code];
+    if ((!s.opened || s.closed) && !check_phase(d, code))
+        return;
+    if (u.head.size > s.unsuspected) [[unlikely]]
+        check_size(d, u);
+    if (code == transfer_code) [[likely]]
+        return on_transfer_frame(d, u);
+    if (code == begin_code || code == 0)
+        check_channel(d, channel);
+    if (known)
+        return on_body(d, u, code);
+    if (u.octets.empty() && !u.cut)
+        return;  // an empty frame keeps the connection alive [2.4.5]
     report_.report(rule::decode_error, "a performative's descriptor, 16 to 24",
                    hex(u.octets.first(std::min<std::size_t>(u.octets.size(), 8))));
     loose_ = true;
@@ -63,7 +69,8 @@ bool connection_audit::check_phase(direction d, std::uint64_t code)
         s.reported_after_close = true;
         return false;
     }
-    if (code == open_code) return true;
+    if (code == open_code)
+        return true;
     if (!s.learned)
         report_.report(rule::frame_before_open, "open",
                        report_.at.performative.empty() ? "another frame"
@@ -83,7 +90,8 @@ void connection_audit::check_size(direction d, unit const& u)
                            text(u.head.size), "octets, the other side's max-frame-size");
         return;
     }
-    if (u.head.size <= frame_size_min_max || taker.learned || taker.opened) return;
+    if (u.head.size <= frame_size_min_max || taker.learned || taker.opened)
+        return;
     if (s.frame_size_sent == 0)
         report_.report(rule::frame_size_early, "at most 512", text(u.head.size),
                        "octets, before the other side's open");
@@ -101,17 +109,21 @@ void connection_audit::check_channel(direction d, channel_number channel)
     }
 }
 
-/// A performative that cannot be read leaves a gap in what is known, so that less is checked behind it.
+/// A performative that cannot be read leaves a gap in what is known, so that less is checked behind
+/// it.
 void connection_audit::unreadable(direction d, unit const& u, decode_fault const& fault)
 {
-    if (u.cut) ++report_.totals.directions[index(d)].unchecked;
+    if (u.cut)
+        ++report_.totals.directions[index(d)].unchecked;
     else
         report_.report(rule::decode_error, "a well-formed " + std::string{report_.at.performative},
                        fault.message());
     auto const& channels = of(d).channels;
     auto* const s = u.head.channel < channels.size() ? channels[u.head.channel].current : nullptr;
-    if (s != nullptr) s->loose = true;
-    if (report_.at.performative == "begin" || report_.at.performative == "end") loose_ = true;
+    if (s != nullptr)
+        s->loose = true;
+    if (report_.at.performative == "begin" || report_.at.performative == "end")
+        loose_ = true;
 }
 
 template <class T>
@@ -121,7 +133,8 @@ bool connection_audit::read(direction d, unit const& u, T& out, std::size_t* pay
     if (decode(in, out)) [[unlikely]] {
         decode_fault fault;
         in = u.octets;
-        if (decode(in, out, &fault)) unreadable(d, u, fault);
+        if (decode(in, out, &fault))
+            unreadable(d, u, fault);
         return false;
     }
     if (payload != nullptr) {
@@ -138,8 +151,10 @@ void connection_audit::on_body(direction d, unit const& u, std::uint64_t code)
     auto const channel = u.head.channel;
     if (code == open_code) {
         open o;
-        if (read(d, u, o)) on_open(d, o);
-        else of(d).opened = of(d).learned = true;
+        if (read(d, u, o))
+            on_open(d, o);
+        else
+            of(d).opened = of(d).learned = true;
         return;
     }
     if (code == close_code) {
@@ -149,30 +164,36 @@ void connection_audit::on_body(direction d, unit const& u, std::uint64_t code)
     }
     if (code == begin_code) {
         begin b;
-        if (read(d, u, b)) on_begin(d, channel, b);
+        if (read(d, u, b))
+            on_begin(d, channel, b);
         return;
     }
     auto* const s = find_session(d, channel);
-    if (s == nullptr) return;
+    if (s == nullptr)
+        return;
     switch (code) {
     case flow_code: {
         flow f;
-        if (read(d, u, f)) on_flow(d, *s, f);
+        if (read(d, u, f))
+            on_flow(d, *s, f);
         return;
     }
     case disposition_code: {
         disposition f;
-        if (read(d, u, f)) on_disposition(d, *s, f);
+        if (read(d, u, f))
+            on_disposition(d, *s, f);
         return;
     }
     case attach_code: {
         attach a;
-        if (read(d, u, a)) on_attach(d, *s, a);
+        if (read(d, u, a))
+            on_attach(d, *s, a);
         return;
     }
     case detach_code: {
         detach f;
-        if (read(d, u, f)) on_detach(d, *s, f);
+        if (read(d, u, f))
+            on_detach(d, *s, f);
         return;
     }
     default: {
@@ -186,16 +207,19 @@ void connection_audit::on_body(direction d, unit const& u, std::uint64_t code)
 void connection_audit::on_transfer_frame(direction d, unit const& u)
 {
     auto* const s = find_session(d, u.head.channel);
-    if (s == nullptr) return;
+    if (s == nullptr)
+        return;
     std::size_t payload = 0;
-    if (read(d, u, transfer_, &payload)) [[likely]] return on_transfer(d, *s, transfer_, payload);
+    if (read(d, u, transfer_, &payload)) [[likely]]
+        return on_transfer(d, *s, transfer_, payload);
     count_transfer(d, *s);  // a transfer frame it is all the same
 }
 
 void connection_audit::on_open(direction d, open const& o)
 {
     auto& s = of(d);
-    if (s.opened && !s.learned) return report_.report(rule::open_twice, "one open", "a second one");
+    if (s.opened && !s.learned)
+        return report_.report(rule::open_twice, "one open", "a second one");
     if (report_.at.channel != 0)
         report_.report(rule::open_channel, "0", text(std::int64_t{report_.at.channel}));
     if (o.max_frame_size < frame_size_min_max)
@@ -207,7 +231,8 @@ void connection_audit::on_open(direction d, open const& o)
     s.opened_at = report_.now;
     s.idle_us = std::int64_t{o.idle_time_out.value_or(0)} * 1000;
     if (s.idle_us != 0)
-        next_check_ = std::min(next_check_, report_.now + time_point{s.idle_us} + options_.idle_slack);
+        next_check_ =
+            std::min(next_check_, report_.now + time_point{s.idle_us} + options_.idle_slack);
 
     of(opposite(d)).unsuspected = s.frame_size_max;
     // What the other side sent in advance had to conform to this. [2.4.2]
@@ -219,7 +244,8 @@ void connection_audit::on_open(direction d, open const& o)
                        text(other.frame_size_sent), "octets, sent before the other side's open");
     if (other.channel_used > s.channel_max)
         report_.report(rule::channel_max, early, "at most " + text(std::uint32_t{s.channel_max}),
-                       text(std::uint32_t{other.channel_used}), "used before the other side's open");
+                       text(std::uint32_t{other.channel_used}),
+                       "used before the other side's open");
 }
 
 void connection_audit::on_close(direction d)

@@ -22,8 +22,10 @@ void reporter::report(rule r, place const& where, std::string expected, std::str
     f.severity = how;
     f.frame = where.frame;
     f.offset = where.offset;
-    if (where.channel >= 0) f.channel = static_cast<std::uint16_t>(where.channel);
-    if (where.handle >= 0) f.handle = static_cast<std::uint32_t>(where.handle);
+    if (where.channel >= 0)
+        f.channel = static_cast<std::uint16_t>(where.channel);
+    if (where.handle >= 0)
+        f.handle = static_cast<std::uint32_t>(where.handle);
     f.performative = where.performative;
     f.expected = std::move(expected);
     f.actual = std::move(actual);
@@ -33,7 +35,8 @@ void reporter::report(rule r, place const& where, std::string expected, std::str
 
 bool reporter::poll(finding& out)
 {
-    if (findings_.empty()) return false;
+    if (findings_.empty())
+        return false;
     out = std::move(findings_.front());
     findings_.pop_front();
     return true;
@@ -43,8 +46,7 @@ std::string quoted(std::string_view from_wire)
 {
     constexpr std::size_t length_max = 64;
     std::string t = "'";
-    for (char const c : from_wire.substr(0, length_max))
-        t += c >= 0x20 && c < 0x7f ? c : '?';
+    for (char const c : from_wire.substr(0, length_max)) t += c >= 0x20 && c < 0x7f ? c : '?';
     t += from_wire.size() > length_max ? "...'" : "'";
     return t;
 }
@@ -58,7 +60,8 @@ std::string hex(bytes_view octets)
         t += digits[std::to_integer<std::size_t>(b) >> 4];
         t += digits[std::to_integer<std::size_t>(b) & 15];
     }
-    if (octets.size() > octets_max) t += "...";
+    if (octets.size() > octets_max)
+        t += "...";
     return t.empty() ? "nothing" : t;
 }
 

@@ -25,7 +25,7 @@ class reporter {
 public:
     explicit reporter(std::size_t findings_max) : findings_max_{findings_max} {}
 
-    place at;           ///< set for each frame before it is checked
+    place at;  ///< set for each frame before it is checked
     time_point now{};
     counters totals;
 
@@ -45,18 +45,9 @@ private:
 };
 
 /// Decimal.
-inline std::string text(std::uint64_t n)
-{
-    return std::to_string(n);
-}
-inline std::string text(std::int64_t n)
-{
-    return std::to_string(n);
-}
-inline std::string text(std::uint32_t n)
-{
-    return std::to_string(n);
-}
+inline std::string text(std::uint64_t n) { return std::to_string(n); }
+inline std::string text(std::int64_t n) { return std::to_string(n); }
+inline std::string text(std::uint32_t n) { return std::to_string(n); }
 
 /// What came from the wire, short and printable.
 std::string quoted(std::string_view from_wire);
@@ -69,9 +60,6 @@ inline std::int64_t serial_distance(std::uint32_t from, std::uint32_t to) noexce
     return static_cast<std::int32_t>(to - from);
 }
 
-constexpr std::size_t index(direction d) noexcept
-{
-    return static_cast<std::size_t>(d);
-}
+constexpr std::size_t index(direction d) noexcept { return static_cast<std::size_t>(d); }
 
 }  // namespace sluice::audit::detail

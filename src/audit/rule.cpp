@@ -116,8 +116,8 @@ constexpr std::array table{
               "a continuation's delivery-id is its delivery's"},
     rule_info{rule::continuation_delivery_tag, "continuation-delivery-tag", "2.7.5", violation,
               "a continuation's delivery-tag is its delivery's"},
-    rule_info{rule::continuation_message_format, "continuation-message-format", "2.7.5",
-              violation, "a continuation's message-format is its delivery's"},
+    rule_info{rule::continuation_message_format, "continuation-message-format", "2.7.5", violation,
+              "a continuation's message-format is its delivery's"},
     rule_info{rule::delivery_interleaved, "delivery-interleaved", "2.6.14", violation,
               "a link's deliveries do not interleave"},
     rule_info{rule::delivery_unfinished, "delivery-unfinished", "2.6.14", suspicious,
@@ -145,21 +145,16 @@ constexpr std::array table{
 static_assert(table.size() == rule_count);
 static_assert([] {
     for (std::size_t i = 0; i != table.size(); ++i)
-        if (static_cast<std::size_t>(table[i].rule) != i) return false;
+        if (static_cast<std::size_t>(table[i].rule) != i)
+            return false;
     return true;
 }());
 
 }  // namespace
 
-std::span<rule_info const> rules() noexcept
-{
-    return table;
-}
+std::span<rule_info const> rules() noexcept { return table; }
 
-rule_info const& info(rule r) noexcept
-{
-    return table[static_cast<std::size_t>(r)];
-}
+rule_info const& info(rule r) noexcept { return table[static_cast<std::size_t>(r)]; }
 
 std::string_view name(severity s) noexcept
 {

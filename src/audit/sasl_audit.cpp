@@ -15,13 +15,15 @@ bool sasl_audit::read(reporter& report, bytes_view body, T& out)
     }
     if (!body.empty())
         report.report(rule::unexpected_payload, "0 octets behind it",
-                      text(std::uint64_t{body.size()}) + " of " + text(std::uint64_t{whole.size()}));
+                      text(std::uint64_t{body.size()}) + " of "
+                          + text(std::uint64_t{whole.size()}));
     return true;
 }
 
 void sasl_audit::order(reporter& report, rule r, std::string expected, std::string_view actual)
 {
-    if (!learned_) report.report(r, std::move(expected), std::string{actual});
+    if (!learned_)
+        report.report(r, std::move(expected), std::string{actual});
 }
 
 void sasl_audit::on_frame(reporter& report, direction d, unit const& u)
@@ -44,7 +46,8 @@ void sasl_audit::on_mechanisms(reporter& report, direction d, bytes_view body)
 {
     report.at.performative = "sasl-mechanisms";
     sasl_mechanisms frame;
-    if (!read(report, body, frame)) return;
+    if (!read(report, body, frame))
+        return;
     if (d == direction::from_client)
         return order(report, rule::sasl_order, "sasl-init or sasl-response from the client",
                      "sasl-mechanisms");
@@ -53,23 +56,27 @@ void sasl_audit::on_mechanisms(reporter& report, direction d, bytes_view body)
     if (frame.sasl_server_mechanisms.size() == 0)
         report.report(rule::sasl_mechanism, "at least one mechanism", "none");
     offered_ = true;
-    if (body.size() <= frame_size_min_max) mechanisms_.assign(body.begin(), body.end());
+    if (body.size() <= frame_size_min_max)
+        mechanisms_.assign(body.begin(), body.end());
 }
 
 void sasl_audit::on_init(reporter& report, direction d, bytes_view body)
 {
     report.at.performative = "sasl-init";
     sasl_init frame;
-    if (!read(report, body, frame)) return;
+    if (!read(report, body, frame))
+        return;
     if (d == direction::from_server)
         return order(report, rule::sasl_order, "sasl-init from the client only", "from the server");
-    if (started_) return order(report, rule::sasl_order, "sasl-init once", "a second one");
+    if (started_)
+        return order(report, rule::sasl_order, "sasl-init once", "a second one");
     started_ = true;
     if (!offered_)
         return order(report, rule::sasl_order_early, "sasl-mechanisms first", "sasl-init");
     bytes_view offer{mechanisms_};
     sasl_mechanisms offered;
-    if (offer.empty() || decode(offer, offered)) return;
+    if (offer.empty() || decode(offer, offered))
+        return;
     if (!offered.sasl_server_mechanisms.contains(frame.mechanism))
         report.report(rule::sasl_mechanism, "one of the mechanisms offered",
                       quoted(frame.mechanism.text));
@@ -79,12 +86,15 @@ void sasl_audit::on_challenge(reporter& report, direction d, bytes_view body)
 {
     report.at.performative = "sasl-challenge";
     sasl_challenge frame;
-    if (!read(report, body, frame)) return;
+    if (!read(report, body, frame))
+        return;
     if (d == direction::from_client)
         return order(report, rule::sasl_order, "sasl-challenge from the server only",
                      "from the client");
-    if (ended_) return order(report, rule::sasl_order, "nothing after sasl-outcome", "sasl-challenge");
-    if (!started_) order(report, rule::sasl_order, "sasl-init first", "sasl-challenge");
+    if (ended_)
+        return order(report, rule::sasl_order, "nothing after sasl-outcome", "sasl-challenge");
+    if (!started_)
+        order(report, rule::sasl_order, "sasl-init first", "sasl-challenge");
     ++challenges_;
 }
 
@@ -92,7 +102,8 @@ void sasl_audit::on_response(reporter& report, direction d, bytes_view body)
 {
     report.at.performative = "sasl-response";
     sasl_response frame;
-    if (!read(report, body, frame)) return;
+    if (!read(report, body, frame))
+        return;
     if (d == direction::from_server)
         return order(report, rule::sasl_order, "sasl-response from the client only",
                      "from the server");
@@ -106,12 +117,15 @@ void sasl_audit::on_outcome(reporter& report, direction d, bytes_view body)
 {
     report.at.performative = "sasl-outcome";
     sasl_outcome frame;
-    if (!read(report, body, frame)) return;
+    if (!read(report, body, frame))
+        return;
     if (d == direction::from_client)
         return order(report, rule::sasl_order, "sasl-outcome from the server only",
                      "from the client");
-    if (ended_) return order(report, rule::sasl_order, "sasl-outcome once", "a second one");
-    if (!started_) order(report, rule::sasl_order, "sasl-init first", "sasl-outcome");
+    if (ended_)
+        return order(report, rule::sasl_order, "sasl-outcome once", "a second one");
+    if (!started_)
+        order(report, rule::sasl_order, "sasl-init first", "sasl-outcome");
     ended_ = true;
     succeeded_ = frame.code == sasl_code::ok;
 }

@@ -32,17 +32,19 @@ struct link_end {
 
 /// What a number stated by one end may be, judged by what the other end counted and stated.
 struct statements {
-    std::int64_t last = 0;        ///< the receiver's, counted from the first
-    bool stated = false;          ///< the receiver has stated one
-    std::int64_t lead = 0;        ///< how far the sender's own wrong statements led the count
-    std::int64_t offset = 0;      ///< by how much the sender's last statement was wrong
-    bool wavered = false;         ///< the sender's statements went back, so the receiver's may
+    std::int64_t last = 0;    ///< the receiver's, counted from the first
+    bool stated = false;      ///< the receiver has stated one
+    std::int64_t lead = 0;    ///< how far the sender's own wrong statements led the count
+    std::int64_t offset = 0;  ///< by how much the sender's last statement was wrong
+    bool wavered = false;     ///< the sender's statements went back, so the receiver's may
 
     /// The sender states a number that differs by `wrong` from what it sent.
     void sender_states(std::int64_t wrong) noexcept
     {
-        if (wrong < offset) wavered = true;
-        if (wrong > lead) lead = wrong;
+        if (wrong < offset)
+            wavered = true;
+        if (wrong > lead)
+            lead = wrong;
         offset = wrong;
     }
 };
@@ -53,11 +55,11 @@ struct delivery {
     bool settled = false;
     bool id_known = false;
     bool format_known = false;
-    bool oversized = false;      ///< reported
+    bool oversized = false;  ///< reported
     std::uint8_t tag_size = 0;
     std::uint32_t id = 0;
     std::uint32_t format = 0;
-    std::uint64_t size = 0;      ///< octets of payload
+    std::uint64_t size = 0;  ///< octets of payload
     std::array<std::byte, 32> tag;
 };
 
@@ -71,7 +73,8 @@ struct link {
     bool resumable = false;    ///< the sender's attach had an unsettled map
     bool overrun = false;      ///< reported, for the limit as it is
     bool drain = false;        ///< the receiver's wish
-    bool drain_ended = false;  ///< the wish was withdrawn, when its side had sent `drain_mark` frames
+    bool drain_ended =
+        false;  ///< the wish was withdrawn, when its side had sent `drain_mark` frames
     std::int64_t drain_mark = 0;
     sender_settle_mode settle_mode = sender_settle_mode::mixed;
     link_end sender;
@@ -86,9 +89,9 @@ struct link {
     std::array<request, 2> echo;  ///< by who asked
     request draining;
     std::uint64_t name_hash = 0;
-    std::string name;            ///< the start of it
+    std::string name;  ///< the start of it
     link* next_of_name = nullptr;
-    std::size_t place = 0;       ///< in its session's list
+    std::size_t place = 0;  ///< in its session's list
 
     link_end& end_of(audit::direction side) noexcept
     {
@@ -102,8 +105,10 @@ class handle_map {
 public:
     link* find(std::uint32_t handle) const noexcept
     {
-        if (handle < low_.size()) return low_[handle];
-        if (handle < low_max || high_.empty()) return nullptr;
+        if (handle < low_.size())
+            return low_[handle];
+        if (handle < low_max || high_.empty())
+            return nullptr;
         auto const at = high_.find(handle);
         return at == high_.end() ? nullptr : at->second;
     }
@@ -113,13 +118,16 @@ public:
             high_[handle] = l;
             return;
         }
-        if (handle >= low_.size()) low_.resize(handle + 1, nullptr);
+        if (handle >= low_.size())
+            low_.resize(handle + 1, nullptr);
         low_[handle] = l;
     }
     void erase(std::uint32_t handle)
     {
-        if (handle < low_.size()) low_[handle] = nullptr;
-        else high_.erase(handle);
+        if (handle < low_.size())
+            low_[handle] = nullptr;
+        else
+            high_.erase(handle);
     }
 
 private:
@@ -135,12 +143,12 @@ struct transfers {
 
     std::uint32_t initial = 0;
     bool initial_known = false;
-    bool overrun = false;       ///< reported, for the window as it is
+    bool overrun = false;  ///< reported, for the window as it is
     bool id_known = false;
     std::uint32_t next_delivery_id = 0;
-    std::int64_t sent = 0;      ///< transfer frames
-    grants window;              ///< the receiver's
-    statements receiver_id;     ///< the receiver's next-incoming-id
+    std::int64_t sent = 0;   ///< transfer frames
+    grants window;           ///< the receiver's
+    statements receiver_id;  ///< the receiver's next-incoming-id
     unsettled_list unsettled;
     std::array<settled_ranges, 2> settled;  ///< by who said so
 
@@ -153,8 +161,7 @@ struct transfers {
 /// One session, from its first begin to both ends. Arrays are indexed by `direction`: what that
 /// direction's sender said or sent.
 struct session {
-    explicit session(unsettled_budget& budget) noexcept
-        : sent{transfers{budget}, transfers{budget}}
+    explicit session(unsettled_budget& budget) noexcept : sent{transfers{budget}, transfers{budget}}
     {
     }
 
@@ -166,13 +173,14 @@ struct session {
     std::array<std::uint32_t, 2> handle_max{};   ///< as announced
     std::array<std::uint32_t, 2> handle_used{};  ///< the highest one before that was announced
     std::array<handle_map, 2> handles;
-    std::array<request, 2> echo;        ///< by who asked
-    bool learned = false;  ///< seen in use first; the two directions cannot be held together
-    bool waits = false;    ///< in the list of those whose begin is not answered
-    bool loose = false;   ///< something could not be followed: no more than the frame count is checked
-    session* next_waiting = nullptr;    ///< begun later on the same channel, not answered either
+    std::array<request, 2> echo;  ///< by who asked
+    bool learned = false;         ///< seen in use first; the two directions cannot be held together
+    bool waits = false;           ///< in the list of those whose begin is not answered
+    bool loose =
+        false;  ///< something could not be followed: no more than the frame count is checked
+    session* next_waiting = nullptr;  ///< begun later on the same channel, not answered either
     std::vector<std::unique_ptr<link>> links;
-    std::size_t place = 0;              ///< in the connection's list
+    std::size_t place = 0;  ///< in the connection's list
 };
 
 }  // namespace sluice::audit::detail

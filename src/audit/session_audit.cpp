@@ -13,7 +13,8 @@ constexpr std::size_t waiting_max = 16;  // begins on one channel that nobody ha
 side::mapping& connection_audit::mapping(direction d, channel_number channel)
 {
     auto& channels = of(d).channels;
-    if (channel >= channels.size()) channels.resize(std::size_t{channel} + 1);
+    if (channel >= channels.size())
+        channels.resize(std::size_t{channel} + 1);
     return channels[channel];
 }
 
@@ -23,7 +24,8 @@ session* connection_audit::find_no_session(direction d, channel_number channel)
     auto& m = mapping(d, channel);
     if (of(d).learned || loose_) {
         auto* const s = make_session();
-        if (s == nullptr) return nullptr;
+        if (s == nullptr)
+            return nullptr;
         s->learned = true;
         s->begun[index(d)] = true;
         s->channel[index(d)] = channel;
@@ -65,7 +67,8 @@ void connection_audit::drop_session(session* s)
 /// The session that `b` answers; nullptr if that is none, or cannot be told.
 session* connection_audit::answered(direction d, begin const& b)
 {
-    if (!b.remote_channel) return nullptr;
+    if (!b.remote_channel)
+        return nullptr;
     auto const o = opposite(d);
     auto& theirs = mapping(o, *b.remote_channel);
     if (auto* const s = theirs.waiting; s != nullptr) {
@@ -91,7 +94,8 @@ session* connection_audit::answered(direction d, begin const& b)
 }
 
 /// Where sessions began and ended on one channel before any was answered, an answer may be to each
-/// of them: not all peers answer one that has ended meanwhile. So their directions are not held together.
+/// of them: not all peers answer one that has ended meanwhile. So their directions are not held
+/// together.
 void connection_audit::give_up_waiting(side::mapping& m)
 {
     while (m.waiting != nullptr) {
@@ -101,7 +105,8 @@ void connection_audit::give_up_waiting(side::mapping& m)
         s->waits = false;
         s->learned = true;
         ++m.surplus;
-        if (s != m.current) drop_session(s);
+        if (s != m.current)
+            drop_session(s);
     }
 }
 
@@ -118,8 +123,10 @@ void connection_audit::on_begin(direction d, channel_number channel, begin const
     }
     auto* s = answered(d, b);
     bool const answers = s != nullptr;
-    if (!answers) s = make_session();
-    if (s == nullptr) return;
+    if (!answers)
+        s = make_session();
+    if (s == nullptr)
+        return;
     m.current = s;
     m.reported = false;
     if (!answers && b.remote_channel) {
@@ -130,7 +137,8 @@ void connection_audit::on_begin(direction d, channel_number channel, begin const
         auto** last = &m.waiting;
         for (; *last != nullptr; ++length) last = &(*last)->next_waiting;
         *last = s;
-        if (length >= waiting_max) give_up_waiting(m);
+        if (length >= waiting_max)
+            give_up_waiting(m);
     }
     s->begun[index(d)] = true;
     s->channel[index(d)] = channel;
@@ -164,7 +172,8 @@ void connection_audit::on_end(direction d, channel_number channel)
         l->echo = {};
         l->draining.open = false;
     }
-    if (s->ended[index(o)] || (!s->begun[index(o)] && !s->waits)) drop_session(s);
+    if (s->ended[index(o)] || (!s->begun[index(o)] && !s->waits))
+        drop_session(s);
 }
 
 }  // namespace sluice::audit::detail

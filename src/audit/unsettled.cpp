@@ -11,17 +11,22 @@ constexpr std::size_t ring_kept = 4096;  // an empty ring of more gives its room
 
 std::size_t unsettled_list::lower_bound(std::uint32_t id) noexcept
 {
-    if (size_ == 0) return 0;
+    if (size_ == 0)
+        return 0;
     auto const ahead = serial_distance(at(0).id, id);
-    if (ahead <= 0) return 0;
+    if (ahead <= 0)
+        return 0;
     // Without a gap it stands right there; else it stands before that.
     auto high = std::min(size_, static_cast<std::size_t>(ahead));
-    if (high < size_ && at(high).id == id) return high;
+    if (high < size_ && at(high).id == id)
+        return high;
     std::size_t low = 0;
     while (low != high) {
         auto const middle = low + (high - low) / 2;
-        if (serial_distance(at(middle).id, id) > 0) low = middle + 1;
-        else high = middle;
+        if (serial_distance(at(middle).id, id) > 0)
+            low = middle + 1;
+        else
+            high = middle;
     }
     return low;
 }
@@ -43,7 +48,8 @@ void unsettled_list::trim() noexcept
         head_ = (head_ + 1) & (ring_.size() - 1);
         --size_;
     }
-    if (size_ == 0 && ring_.size() > ring_kept) forget_all();
+    if (size_ == 0 && ring_.size() > ring_kept)
+        forget_all();
 }
 
 void unsettled_list::forget_all()
@@ -61,14 +67,16 @@ void unsettled_list::compact() noexcept
 {
     std::size_t to = 0;
     for (std::size_t i = 0; i != size_; ++i)
-        if (at(i).live) at(to++) = at(i);
+        if (at(i).live)
+            at(to++) = at(i);
     size_ = to;
 }
 
 bool unsettled_list::grow()
 {
     auto const capacity = ring_.empty() ? ring_min : ring_.size() * 2;
-    if (capacity - ring_.size() > budget_->left) return false;
+    if (capacity - ring_.size() > budget_->left)
+        return false;
     std::vector<entry> wider(capacity);
     for (std::size_t i = 0; i != size_; ++i) wider[i] = at(i);
     budget_->left -= capacity - ring_.size();
@@ -79,12 +87,15 @@ bool unsettled_list::grow()
 
 void unsettled_list::push(std::uint32_t id, bool second)
 {
-    if (size_ != 0 && serial_distance(at(size_ - 1).id, id) <= 0) return;
+    if (size_ != 0 && serial_distance(at(size_ - 1).id, id) <= 0)
+        return;
     // Serial order holds within half the circle only. [RFC 1982]
     while (size_ != 0 && serial_distance(at(0).id, id) < 0) pop_front();
     if (size_ == ring_.size()) {
-        if (size_ != 0 && live_ <= size_ / 2) compact();
-        else if (!grow() && size_ != 0) pop_front();
+        if (size_ != 0 && live_ <= size_ / 2)
+            compact();
+        else if (!grow() && size_ != 0)
+            pop_front();
     }
     if (ring_.empty()) {  // no room at all
         forgot_ = true;
@@ -114,10 +125,11 @@ void settled_ranges::add(std::uint32_t first, std::uint32_t last) noexcept
 
 bool settled_ranges::may_touch(std::uint32_t first, std::uint32_t last) const noexcept
 {
-    if (evicted_ && serial_distance(evicted_to_, first) <= 0) return true;
+    if (evicted_ && serial_distance(evicted_to_, first) <= 0)
+        return true;
     for (std::size_t i = 0; i != size_; ++i)
-        if (serial_distance(first, ranges_[i].last) >= 0 &&
-            serial_distance(ranges_[i].first, last) >= 0)
+        if (serial_distance(first, ranges_[i].last) >= 0
+            && serial_distance(ranges_[i].first, last) >= 0)
             return true;
     return false;
 }

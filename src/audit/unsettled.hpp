@@ -32,7 +32,8 @@ public:
     /// An id that is not after all others in the list is left out.
     void push(std::uint32_t id, bool second);
 
-    /// Calls `visit(entry&)` for the live ones from `first` to `last`; one that it makes dead is gone.
+    /// Calls `visit(entry&)` for the live ones from `first` to `last`; one that it makes dead is
+    /// gone.
     /// @returns how many there were.
     template <class Visit>
     std::size_t for_range(std::uint32_t first, std::uint32_t last, Visit visit)
@@ -40,11 +41,14 @@ public:
         std::size_t found = 0;
         for (auto i = lower_bound(first); i != size_; ++i) {
             auto& e = at(i);
-            if (serial_distance(e.id, last) < 0) break;
-            if (!e.live) continue;
+            if (serial_distance(e.id, last) < 0)
+                break;
+            if (!e.live)
+                continue;
             ++found;
             visit(e);
-            if (!e.live) --live_;
+            if (!e.live)
+                --live_;
         }
         trim();
         return found;

@@ -1,7 +1,7 @@
 // The checker as a whole: good traces, any cutting, garbage, limits, recordings from the middle.
-#include <sluice/audit/checker.hpp>
-
 #include "support/audit_frames.hpp"
+
+#include <sluice/audit/checker.hpp>
 
 #include <gtest/gtest.h>
 
@@ -90,12 +90,12 @@ TEST(Checker, TellsAFindingInOneLineWithPlaceAndNumbers)
               "1.250000 client->server frame 5 channel 1 flow: next-outgoing-id [2.5.6] violation: "
               "expected 11 (initial 10 + 1 transfer frames), actual 10");
     EXPECT_EQ(s.found()[0].json(),
-              R"({"time":1.250000,"direction":"client->server","frame":5,"offset":)" +
-                  std::to_string(s.found()[0].offset) +
-                  R"(,"channel":1,"performative":"flow","rule":"next-outgoing-id",)"
-                  R"("section":"2.5.6","severity":"violation","expected":"11","actual":"10",)"
-                  R"("detail":"initial 10 + 1 transfer frames","text":")" +
-                  s.found()[0].text() + R"("})");
+              R"({"time":1.250000,"direction":"client->server","frame":5,"offset":)"
+                  + std::to_string(s.found()[0].offset)
+                  + R"(,"channel":1,"performative":"flow","rule":"next-outgoing-id",)"
+                    R"("section":"2.5.6","severity":"violation","expected":"11","actual":"10",)"
+                    R"("detail":"initial 10 + 1 transfer frames","text":")"
+                  + s.found()[0].text() + R"("})");
 }
 
 TEST(Checker, EscapesWhatCameFromTheWire)
@@ -138,8 +138,8 @@ TEST(Checker, ReportsAStreamThatEndsInTheMiddleOfAFrame)
     auto const size = std::to_string(frame.size());
     s.send(client, frame);
     s.finish();
-    EXPECT_EQ(s.findings(), "client truncated-stream: expected whole frames, actual " + size +
-                                " octets of one");
+    EXPECT_EQ(s.findings(),
+              "client truncated-stream: expected whole frames, actual " + size + " octets of one");
 }
 
 }  // namespace

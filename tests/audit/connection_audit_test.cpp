@@ -43,8 +43,9 @@ TEST(ConnectionAudit, ReportsAServerThatRefusesTheHeaderAndGoesOn)
     tape t;
     t.send(client, header_bytes(protocol_id::amqp));
     t.send(server, refused);
-    auto const expected = "server header-mismatch: expected the connection closed behind the header, "
-                          "actual more octets";
+    auto const expected =
+        "server header-mismatch: expected the connection closed behind the header, "
+        "actual more octets";
     EXPECT_EQ(t.findings(), expected);
     EXPECT_EQ(t.replayed(1), expected);
 }
@@ -142,7 +143,8 @@ TEST(ConnectionAudit, ReportsAMissingMandatoryField)
     s.begin_session();
     s.send(client, raw_frame(scene::of_client, "00 53 12 c0 05 03 40 52 01 42"));
     EXPECT_EQ(s.findings().rfind("client decode-error: expected a well-formed attach, actual "
-                                 "attach.name at octet", 0),
+                                 "attach.name at octet",
+                                 0),
               0u);
 }
 
@@ -152,7 +154,8 @@ TEST(ConnectionAudit, ReportsAFieldOfAnotherType)
     s.begin_session();
     s.send(client, raw_frame(scene::of_client, "00 53 13 c0 09 04 40 a1 01 78 52 00 52 00"));
     EXPECT_EQ(s.findings().rfind("client decode-error: expected a well-formed flow, actual "
-                                 "flow.incoming-window at octet", 0),
+                                 "flow.incoming-window at octet",
+                                 0),
               0u);
 }
 
@@ -171,8 +174,9 @@ TEST(ConnectionAudit, ReportsADescriptorThatIsNoPerformative)
     tape t;
     t.open_both();
     t.send(client, raw_frame(0, "00 53 24 45"));
-    EXPECT_EQ(t.findings(),
-              "client decode-error: expected a performative's descriptor, 16 to 24, actual 00532445");
+    EXPECT_EQ(
+        t.findings(),
+        "client decode-error: expected a performative's descriptor, 16 to 24, actual 00532445");
 }
 
 TEST(ConnectionAudit, ReportsAPayloadBehindWhatHasNone)
@@ -214,7 +218,8 @@ TEST(ConnectionAudit, ReportsFramesAfterCloseOnce)
     t.send(client, 0, close{});
     t.send(client, empty_frame());
     t.send(client, empty_frame());
-    EXPECT_EQ(t.findings(), "client frame-after-close: expected nothing after close, actual frame 3");
+    EXPECT_EQ(t.findings(),
+              "client frame-after-close: expected nothing after close, actual frame 3");
 }
 
 TEST(ConnectionAudit, AllowsFramesThatCrossWithTheOtherSidesClose)
@@ -239,12 +244,14 @@ TEST(ConnectionAudit, ReportsSilenceBeyondTheIdleTimeOutOnce)
     EXPECT_EQ(t.findings(), "");
     t.wait(50ms);
     t.wait(3000ms);
-    EXPECT_EQ(t.findings(),
-              "client idle-time-out: expected something within 1000 ms, actual nothing for 1100 ms");
+    EXPECT_EQ(
+        t.findings(),
+        "client idle-time-out: expected something within 1000 ms, actual nothing for 1100 ms");
     t.send(client, empty_frame());
     t.wait(5000ms);
-    EXPECT_EQ(t.findings(),
-              "client idle-time-out: expected something within 1000 ms, actual nothing for 5000 ms");
+    EXPECT_EQ(
+        t.findings(),
+        "client idle-time-out: expected something within 1000 ms, actual nothing for 5000 ms");
 }
 
 TEST(ConnectionAudit, FindsTheSilenceWhenTheNextBytesCome)
@@ -253,8 +260,9 @@ TEST(ConnectionAudit, FindsTheSilenceWhenTheNextBytesCome)
     t.open_both({.container_id = "c", .idle_time_out = 1000});
     t.now = 4s;
     t.send(server, empty_frame());
-    EXPECT_EQ(t.findings(),
-              "server idle-time-out: expected something within 1000 ms, actual nothing for 4000 ms");
+    EXPECT_EQ(
+        t.findings(),
+        "server idle-time-out: expected something within 1000 ms, actual nothing for 4000 ms");
 }
 
 TEST(ConnectionAudit, ExpectsNothingAfterClose)
@@ -320,9 +328,10 @@ TEST_F(SaslAudit, ReportsFramesFromTheWrongSide)
     headers(protocol_id::sasl);
     sasl(client, sasl_outcome{});
     sasl(server, sasl_init{.mechanism = "PLAIN"});
-    EXPECT_EQ(t.findings(),
-              "client sasl-order: expected sasl-outcome from the server only, actual from the client\n"
-              "server sasl-order: expected sasl-init from the client only, actual from the server");
+    EXPECT_EQ(
+        t.findings(),
+        "client sasl-order: expected sasl-outcome from the server only, actual from the client\n"
+        "server sasl-order: expected sasl-init from the client only, actual from the server");
 }
 
 TEST_F(SaslAudit, ReportsFramesOutOfOrder)

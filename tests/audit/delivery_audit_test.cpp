@@ -52,7 +52,8 @@ TEST(DeliveryAudit, ReportsAFirstFrameWithoutIdTagOrFormat)
     t = scene::more(scene::first(2));
     t.message_format.reset();
     s.deliver(t);
-    EXPECT_EQ(s.findings(), "client message-format-missing: expected message-format, actual absent");
+    EXPECT_EQ(s.findings(),
+              "client message-format-missing: expected message-format, actual absent");
 }
 
 TEST(DeliveryAudit, ReportsADeliveryTagThatIsTooLong)
@@ -159,8 +160,23 @@ TEST(DeliveryAudit, ReportsAResumedDeliveryThatTheAttachDidNotName)
     auto t = scene::first(0);
     t.resume = true;
     s.deliver(t);
-    EXPECT_EQ(s.findings(), "client resume-unknown: expected a delivery from the sender's unsettled "
-                            "map, actual resume=true");
+    EXPECT_EQ(s.findings(),
+              "client resume-unknown: expected a delivery from the sender's unsettled "
+              "map, actual resume=true");
+}
+
+TEST(DeliveryAudit, AllowsAResumedDeliveryToBeAborted)
+{
+    constexpr std::array unsettled{std::byte{0xc1}, std::byte{0x05}, std::byte{0x02},
+                                   std::byte{0xa0}, std::byte{0x01}, std::byte{0x07},
+                                   std::byte{0x40}};
+    scene s;
+    s.of_sender.unsettled = {bytes_view{unsettled}};
+    s.ready();
+    auto t = aborted(scene::first(0));
+    t.resume = true;
+    s.deliver(t);
+    EXPECT_EQ(s.findings(), "");
 }
 
 TEST(DeliveryAudit, HoldsDeliveriesAgainstTheSendersSettleMode)
@@ -175,7 +191,8 @@ TEST(DeliveryAudit, HoldsDeliveriesAgainstTheSendersSettleMode)
     s.deliver(last);
     EXPECT_EQ(s.findings(), "");
     s.deliver(scene::first(2));
-    EXPECT_EQ(s.findings(), "client sender-settle-mode: expected settled=true, actual settled=false");
+    EXPECT_EQ(s.findings(),
+              "client sender-settle-mode: expected settled=true, actual settled=false");
 
     scene u;
     u.of_sender.snd_settle_mode = sender_settle_mode::unsettled;
@@ -187,7 +204,8 @@ TEST(DeliveryAudit, HoldsDeliveriesAgainstTheSendersSettleMode)
     u.deliver(abort);
     EXPECT_EQ(u.findings(), "");
     u.deliver(scene::settled(2));
-    EXPECT_EQ(u.findings(), "client sender-settle-mode: expected settled=false, actual settled=true");
+    EXPECT_EQ(u.findings(),
+              "client sender-settle-mode: expected settled=false, actual settled=true");
 }
 
 TEST(DeliveryAudit, ReportsATransferThatAsksForModeSecondOnALinkOfModeFirst)
@@ -257,8 +275,7 @@ TEST(DispositionAudit, ReportsAReversedRange)
     s.deliver(scene::first(0));
     s.deliver(scene::first(1));
     s.dispose(scene::accept(1, 0));
-    EXPECT_EQ(s.findings(),
-              "server disposition-range: expected last not before first 1, actual 0");
+    EXPECT_EQ(s.findings(), "server disposition-range: expected last not before first 1, actual 0");
     s.dispose(scene::accept(0, 0xffff'ffff));
     EXPECT_EQ(s.findings(),
               "server disposition-range: expected last not before first 0, actual 4294967295");
@@ -273,8 +290,7 @@ TEST(DispositionAudit, ReportsDeliveriesThatWereNotSent)
                             "delivery, actual delivery-id 0");
     s.deliver(scene::first(0));
     s.dispose(scene::accept(1, 1));
-    EXPECT_EQ(s.findings(),
-              "server disposition-unsent: expected at most delivery-id 0, actual 1");
+    EXPECT_EQ(s.findings(), "server disposition-unsent: expected at most delivery-id 0, actual 1");
 }
 
 TEST(DispositionAudit, SuspectsARangeThatEndsBeyondWhatWasSent)
@@ -283,7 +299,8 @@ TEST(DispositionAudit, SuspectsARangeThatEndsBeyondWhatWasSent)
     s.ready();
     s.deliver(scene::first(0));
     s.dispose(scene::accept(0, 0x7fff'ffff));
-    EXPECT_EQ(s.findings(), "server disposition-beyond: expected last at most 0, actual 2147483647");
+    EXPECT_EQ(s.findings(),
+              "server disposition-beyond: expected last at most 0, actual 2147483647");
 }
 
 TEST(DispositionAudit, SuspectsADispositionForWhatWasSentSettled)

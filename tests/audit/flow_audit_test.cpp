@@ -100,8 +100,7 @@ TEST(FlowAudit, ReportsANextIncomingIdBeforeTheFirst)
     s.client_first = 0xffff'fffc;
     s.begin_session();
     s.send(server, scene::of_server, s.server_flow(0));
-    EXPECT_EQ(s.findings(),
-              "server next-incoming-id-ahead: expected at most 4294967292, actual 0");
+    EXPECT_EQ(s.findings(), "server next-incoming-id-ahead: expected at most 4294967292, actual 0");
     s.send(server, scene::of_server, s.server_flow(0xffff'fff0));
     EXPECT_EQ(s.findings(),
               "server next-incoming-id-back: expected at least 4294967292, actual 4294967280");
@@ -117,7 +116,8 @@ TEST(FlowAudit, AllowsANextIncomingIdThatLags)
     EXPECT_EQ(s.findings(), "");
 }
 
-// [2.5.6]: the receiver copies what the sender's flow says, so that the fault is the sender's alone.
+// [2.5.6]: the receiver copies what the sender's flow says, so that the fault is the sender's
+// alone.
 TEST(FlowAudit, BlamesNobodyForFollowingTheOtherSidesWrongFlow)
 {
     scene s;

@@ -1,9 +1,10 @@
-// Another implementation under audit: two Proton-C engines talk in memory, the checker between them.
-// What it reports of them must be a breach, and is named here.
+// Another implementation under audit: two Proton-C engines talk in memory, the checker between
+// them. What it reports of them must be a breach, and is named here.
 #ifdef SLUICE_HAVE_PROTON
 
 #include <sluice/audit/checker.hpp>
 
+#include <gtest/gtest.h>
 #include <proton/connection.h>
 #include <proton/connection_driver.h>
 #include <proton/delivery.h>
@@ -11,8 +12,6 @@
 #include <proton/sasl.h>
 #include <proton/session.h>
 #include <proton/transport.h>
-
-#include <gtest/gtest.h>
 
 #include <map>
 #include <random>
@@ -25,8 +24,8 @@ namespace {
 class conversation {
     /// What Proton 0.37 does, seen here: a receiver's flow before the sender's attach says
     /// delivery-count 0; after the other side's end a flow leaves next-incoming-id out; flows for
-    /// sessions and links that are gone go to channel 65534 or handle 4294967294; and a link detaches
-    /// with a delivery that the window held up in the middle.
+    /// sessions and links that are gone go to channel 65534 or handle 4294967294; and a link
+    /// detaches with a delivery that the window held up in the middle.
     static bool known(finding const& f)
     {
         switch (f.rule) {
@@ -45,8 +44,10 @@ public:
         for (auto& e : ends_) {
             pn_connection_driver_init(&e.driver, nullptr, nullptr);
             pn_connection_set_container(e.driver.connection, &e == &ends_[0] ? "client" : "server");
-            pn_transport_set_max_frame(e.driver.transport, static_cast<std::uint32_t>(512 + pick(600)));
-            if (pick(2) == 0) pn_transport_set_channel_max(e.driver.transport, 10);
+            pn_transport_set_max_frame(e.driver.transport,
+                                       static_cast<std::uint32_t>(512 + pick(600)));
+            if (pick(2) == 0)
+                pn_transport_set_channel_max(e.driver.transport, 10);
         }
         pn_transport_set_server(ends_[1].driver.transport);
         pn_connection_open(ends_[0].driver.connection);
@@ -61,10 +62,14 @@ public:
         switch (pick(14)) {
         case 0: return begin_session();
         case 1: return attach_link();
-        case 2: case 3: return grant();
-        case 4: case 5: case 6: return send_some();
+        case 2:
+        case 3: return grant();
+        case 4:
+        case 5:
+        case 6: return send_some();
         case 7: return abort_one();
-        case 8: case 9: return settle_some();
+        case 8:
+        case 9: return settle_some();
         case 10: return detach_one();
         case 11: return pick(6) == 0 ? end_one() : void();
         default: return move_bytes(pick(2), 1 + pick(3000));
@@ -81,8 +86,8 @@ public:
         for (auto& e : ends_) pn_connection_close(e.driver.connection);
         settle_down();
         // Who has given up on its peer reads no more.
-        bool const whole = pn_connection_driver_write_buffer(&ends_[0].driver).size == 0 &&
-                           pn_connection_driver_write_buffer(&ends_[1].driver).size == 0;
+        bool const whole = pn_connection_driver_write_buffer(&ends_[0].driver).size == 0
+                           && pn_connection_driver_write_buffer(&ends_[1].driver).size == 0;
         audit_.finish(whole ? ending::complete : ending::cut);
     }
 
@@ -92,7 +97,8 @@ public:
         std::string all;
         finding f;
         while (audit_.poll_finding(f))
-            if (!known(f)) all += f.text() + '\n';
+            if (!known(f))
+                all += f.text() + '\n';
         return all;
     }
     counters const& totals() const { return audit_.totals(); }
@@ -102,20 +108,25 @@ private:
         pn_connection_driver_t driver{};
         std::vector<pn_session_t*> sessions;
         std::vector<pn_link_t*> links;
-        std::vector<pn_delivery_t*> held;                ///< received, not settled
-        std::map<pn_link_t*, pn_delivery_t*> sending;    ///< begun, not advanced
+        std::vector<pn_delivery_t*> held;              ///< received, not settled
+        std::map<pn_link_t*, pn_delivery_t*> sending;  ///< begun, not advanced
     };
 
     std::size_t pick(std::size_t n) { return random_() % n; }
     template <class T>
-    T* one_of(std::vector<T*> const& v) { return v.empty() ? nullptr : v[pick(v.size())]; }
+    T* one_of(std::vector<T*> const& v)
+    {
+        return v.empty() ? nullptr : v[pick(v.size())];
+    }
 
     void begin_session()
     {
         auto& e = ends_[pick(2)];
-        if (e.sessions.size() >= 3) return;
+        if (e.sessions.size() >= 3)
+            return;
         auto* const s = pn_session(e.driver.connection);
-        if (s == nullptr) return;
+        if (s == nullptr)
+            return;
         pn_session_set_incoming_capacity(s, 2000 + pick(20000));
         pn_session_open(s);
         e.sessions.push_back(s);
@@ -124,7 +135,8 @@ private:
     {
         auto& e = ends_[pick(2)];
         auto* const s = one_of(e.sessions);
-        if (s == nullptr || e.links.size() >= 6) return;
+        if (s == nullptr || e.links.size() >= 6)
+            return;
         auto const name = "l" + std::to_string(names_++);
         auto* const l = pick(2) == 0 ? pn_sender(s, name.c_str()) : pn_receiver(s, name.c_str());
         pn_link_set_snd_settle_mode(l, static_cast<pn_snd_settle_mode_t>(pick(3)));
@@ -136,16 +148,21 @@ private:
     void grant()
     {
         auto* const l = one_of(ends_[pick(2)].links);
-        if (l == nullptr || !pn_link_is_receiver(l)) return;
-        if (pick(5) == 0) pn_link_drain(l, static_cast<int>(pick(5)));
-        else if (!pn_link_get_drain(l)) pn_link_flow(l, static_cast<int>(1 + pick(8)));
-        else pn_link_set_drain(l, false);
+        if (l == nullptr || !pn_link_is_receiver(l))
+            return;
+        if (pick(5) == 0)
+            pn_link_drain(l, static_cast<int>(pick(5)));
+        else if (!pn_link_get_drain(l))
+            pn_link_flow(l, static_cast<int>(1 + pick(8)));
+        else
+            pn_link_set_drain(l, false);
     }
     void send_some()
     {
         auto& e = ends_[pick(2)];
         auto* const l = one_of(e.links);
-        if (l == nullptr || !pn_link_is_sender(l) || pn_link_credit(l) <= 0) return;
+        if (l == nullptr || !pn_link_is_sender(l) || pn_link_credit(l) <= 0)
+            return;
         auto& d = e.sending[l];
         if (d == nullptr) {
             auto const tag = std::to_string(tags_++);
@@ -153,18 +170,21 @@ private:
         }
         std::string const body(pick(1500) + 1, 'x');
         pn_link_send(l, body.data(), body.size());
-        if (pick(2) == 0) return;
+        if (pick(2) == 0)
+            return;
         auto* const done = d;
         d = nullptr;
         pn_link_advance(l);
         auto const mode = pn_link_snd_settle_mode(l);
-        if (mode == PN_SND_SETTLED || (mode == PN_SND_MIXED && pick(2) == 0)) pn_delivery_settle(done);
+        if (mode == PN_SND_SETTLED || (mode == PN_SND_MIXED && pick(2) == 0))
+            pn_delivery_settle(done);
     }
     void abort_one()
     {
         auto& e = ends_[pick(2)];
         auto* const l = one_of(e.links);
-        if (l == nullptr || e.sending[l] == nullptr || pick(2) == 0) return;
+        if (l == nullptr || e.sending[l] == nullptr || pick(2) == 0)
+            return;
         pn_delivery_abort(e.sending[l]);
         e.sending[l] = nullptr;
     }
@@ -175,7 +195,8 @@ private:
             auto const i = pick(e.held.size());
             auto* const d = e.held[i];
             pn_delivery_update(d, pick(2) == 0 ? PN_ACCEPTED : PN_RELEASED);
-            if (pick(4) == 0) continue;
+            if (pick(4) == 0)
+                continue;
             e.held.erase(e.held.begin() + static_cast<std::ptrdiff_t>(i));
             pn_delivery_settle(d);
         }
@@ -190,20 +211,25 @@ private:
     {
         auto& e = ends_[pick(2)];
         auto* const l = pick(3) == 0 ? one_of(e.links) : nullptr;
-        if (l == nullptr || e.sending[l] != nullptr) return;
+        if (l == nullptr || e.sending[l] != nullptr)
+            return;
         forget(e, l);
-        if (pick(2) == 0) pn_link_close(l);
-        else pn_link_detach(l);
+        if (pick(2) == 0)
+            pn_link_close(l);
+        else
+            pn_link_detach(l);
     }
     void end_one()
     {
         auto& e = ends_[pick(2)];
         auto* const s = one_of(e.sessions);
         // Proton answers a begin whose end has come with one that answers nothing.
-        if (s == nullptr || (pn_session_state(s) & PN_REMOTE_ACTIVE) == 0) return;
+        if (s == nullptr || (pn_session_state(s) & PN_REMOTE_ACTIVE) == 0)
+            return;
         auto const links = e.links;
         for (auto* const l : links)
-            if (pn_link_session(l) == s) forget(e, l);
+            if (pn_link_session(l) == s)
+                forget(e, l);
         std::erase(e.sessions, s);
         pn_session_close(s);
     }
@@ -243,14 +269,16 @@ private:
             auto* const s = pn_event_session(event);
             auto const links = e.links;
             for (auto* const l : links)
-                if (pn_link_session(l) == s) forget(e, l);
+                if (pn_link_session(l) == s)
+                    forget(e, l);
             std::erase(e.sessions, s);
             pn_session_close(s);
             break;
         }
         case PN_LINK_REMOTE_OPEN: {
             auto* const l = pn_event_link(event);
-            if ((pn_link_state(l) & PN_LOCAL_UNINIT) == 0) break;
+            if ((pn_link_state(l) & PN_LOCAL_UNINIT) == 0)
+                break;
             pn_link_set_snd_settle_mode(l, pn_link_remote_snd_settle_mode(l));
             pn_terminus_copy(pn_link_source(l), pn_link_remote_source(l));
             pn_terminus_copy(pn_link_target(l), pn_link_remote_target(l));
@@ -262,13 +290,16 @@ private:
         case PN_LINK_REMOTE_DETACH: {
             auto* const l = pn_event_link(event);
             forget(e, l);
-            if (pn_event_type(event) == PN_LINK_REMOTE_CLOSE) pn_link_close(l);
-            else pn_link_detach(l);
+            if (pn_event_type(event) == PN_LINK_REMOTE_CLOSE)
+                pn_link_close(l);
+            else
+                pn_link_detach(l);
             break;
         }
         case PN_LINK_FLOW: {
             auto* const l = pn_event_link(event);
-            if (pn_link_is_sender(l) && pn_link_get_drain(l) && e.sending[l] == nullptr) pn_link_drained(l);
+            if (pn_link_is_sender(l) && pn_link_get_drain(l) && e.sending[l] == nullptr)
+                pn_link_drained(l);
             break;
         }
         case PN_DELIVERY: received(e, pn_event_delivery(event)); break;
@@ -280,17 +311,23 @@ private:
         auto* const l = pn_delivery_link(d);
         if (pn_link_is_sender(l)) {
             auto const at = e.sending.find(l);
-            if (pn_delivery_settled(d) && (at == e.sending.end() || at->second != d)) pn_delivery_settle(d);
+            if (pn_delivery_settled(d) && (at == e.sending.end() || at->second != d))
+                pn_delivery_settle(d);
             return;
         }
-        if (pn_delivery_aborted(d)) return pn_delivery_settle(d);
-        if (!pn_delivery_readable(d)) return;
+        if (pn_delivery_aborted(d))
+            return pn_delivery_settle(d);
+        if (!pn_delivery_readable(d))
+            return;
         char sink[4096];
         while (pn_link_recv(l, sink, sizeof sink) > 0) {}
-        if (pn_delivery_partial(d)) return;
+        if (pn_delivery_partial(d))
+            return;
         pn_link_advance(l);
-        if (pn_delivery_settled(d)) pn_delivery_settle(d);
-        else e.held.push_back(d);
+        if (pn_delivery_settled(d))
+            pn_delivery_settle(d);
+        else
+            e.held.push_back(d);
     }
 
     std::mt19937 random_;

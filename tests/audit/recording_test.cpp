@@ -9,10 +9,7 @@ namespace {
 constexpr auto c = scene::of_client;
 constexpr auto v = scene::of_server;
 
-options from_the_middle()
-{
-    return {.mid_stream = true};
-}
+options from_the_middle() { return {.mid_stream = true}; }
 
 bytes without_first(bytes b, std::size_t n)
 {

@@ -24,7 +24,8 @@ TEST(SessionAudit, ReportsFramesAfterEnd)
     s.ready();
     s.send(client, c, end{});
     s.deliver(scene::first(0));
-    EXPECT_EQ(s.findings(), "client channel-unmapped: expected begin on channel 1, actual transfer");
+    EXPECT_EQ(s.findings(),
+              "client channel-unmapped: expected begin on channel 1, actual transfer");
     EXPECT_EQ(s.found()[0].detail, "its session ended in frame 4");
 }
 
@@ -150,10 +151,12 @@ TEST(SessionAudit, DoesNotGuessWhichOfSeveralBeginsOnAChannelIsAnswered)
         EXPECT_EQ(s.findings(), "");
         s.send(client, c, s.client_flow(19));
         EXPECT_EQ(s.findings(), "client next-outgoing-id: expected 20, actual 19");
-        if (both) s.send(server, v + 1, s.begin_of(server));
-        EXPECT_EQ(s.findings(), both ? "server begin-remote-channel: expected a channel whose begin "
-                                       "waits for an answer, actual 1"
-                                     : "");
+        if (both)
+            s.send(server, v + 1, s.begin_of(server));
+        EXPECT_EQ(s.findings(), both
+                                    ? "server begin-remote-channel: expected a channel whose begin "
+                                      "waits for an answer, actual 1"
+                                    : "");
     }
 }
 
@@ -350,8 +353,9 @@ TEST(LinkAudit, ReportsATransferFromTheReceiver)
     auto t = scene::first(0);
     t.handle = handle{scene::receiver};
     s.send(server, v, t);
-    EXPECT_EQ(s.findings(),
-              "server transfer-role: expected a transfer from the sender, actual from the receiver");
+    EXPECT_EQ(
+        s.findings(),
+        "server transfer-role: expected a transfer from the sender, actual from the receiver");
 }
 
 TEST(LinkAudit, SuspectsADetachInTheMiddleOfADelivery)
@@ -375,8 +379,9 @@ TEST(LinkAudit, AllowsADetachInTheMiddleOfADeliveryWithAnErrorOrInAnswer)
     s.send(server, v, s.of_receiver);
     s.credit(10, 0);
     s.deliver(scene::more(scene::first(1)));
-    s.send(client, c,
-           detach{.handle = {scene::sender}, .error = error_view{.condition = "amqp:internal-error"}});
+    s.send(
+        client, c,
+        detach{.handle = {scene::sender}, .error = error_view{.condition = "amqp:internal-error"}});
     EXPECT_EQ(s.findings(), "");
 }
 

@@ -36,20 +36,20 @@ inline bytes raw_frame(std::uint16_t channel, std::string_view body,
     bytes out(frame_header_size);
     bool high = true;
     for (char const c : body) {
-        if (c == ' ') continue;
+        if (c == ' ')
+            continue;
         auto const nibble = static_cast<unsigned>(digits.find(c));
-        if (high) out.push_back(static_cast<std::byte>(nibble << 4));
-        else out.back() |= static_cast<std::byte>(nibble);
+        if (high)
+            out.push_back(static_cast<std::byte>(nibble << 4));
+        else
+            out.back() |= static_cast<std::byte>(nibble);
         high = !high;
     }
     write_frame_header(out.data(), static_cast<std::uint32_t>(out.size()), type, channel);
     return out;
 }
 
-inline bytes empty_frame(std::uint16_t channel = 0)
-{
-    return raw_frame(channel, "");
-}
+inline bytes empty_frame(std::uint16_t channel = 0) { return raw_frame(channel, ""); }
 
 inline bytes header_bytes(protocol_id id)
 {
@@ -99,7 +99,8 @@ public:
         finding f;
         while (checker_.poll_finding(f)) {
             found_.push_back(f);
-            if (!text_.empty()) text_ += '\n';
+            if (!text_.empty())
+                text_ += '\n';
             text_ += f.direction == client ? "client " : "server ";
             text_.append(f.rule_name()) += ": expected " + f.expected + ", actual " + f.actual;
         }
@@ -141,8 +142,9 @@ private:
     std::string text_;
 };
 
-/// A connection with one session and a link on it, the numbers of which tests can choose: the client
-/// speaks on channel 1 and sends on handle 2, the server speaks on channel 7 and receives on handle 5.
+/// A connection with one session and a link on it, the numbers of which tests can choose: the
+/// client speaks on channel 1 and sends on handle 2, the server speaks on channel 7 and receives on
+/// handle 5.
 struct scene : tape {
     static constexpr std::uint16_t of_client = 1;
     static constexpr std::uint16_t of_server = 7;
@@ -151,8 +153,8 @@ struct scene : tape {
 
     std::uint32_t client_first = 10;  ///< next-outgoing-id of its begin
     std::uint32_t server_first = 500;
-    std::uint32_t window = 100;       ///< incoming-window of both
-    std::uint32_t first_count = 0;    ///< initial-delivery-count
+    std::uint32_t window = 100;     ///< incoming-window of both
+    std::uint32_t first_count = 0;  ///< initial-delivery-count
     attach of_sender{.name = "l", .handle = {sender}, .role = role::sender};
     attach of_receiver{.name = "l", .handle = {receiver}, .role = role::receiver};
 
@@ -169,7 +171,8 @@ struct scene : tape {
         begin b{.next_outgoing_id = transfer_id{d == client ? client_first : server_first},
                 .incoming_window = window,
                 .outgoing_window = 1000};
-        if (d == server) b.remote_channel = of_client;
+        if (d == server)
+            b.remote_channel = of_client;
         return b;
     }
     void attach_both()
@@ -236,7 +239,10 @@ struct scene : tape {
         return t;
     }
     static transfer rest() { return {.handle = {sender}}; }
-    void deliver(transfer const& t, std::size_t payload = 4) { send(client, of_client, t, payload); }
+    void deliver(transfer const& t, std::size_t payload = 4)
+    {
+        send(client, of_client, t, payload);
+    }
 
     static disposition accept(std::uint32_t from, std::uint32_t to)
     {

@@ -1,4 +1,5 @@
-// A passive checker of both directions of one AMQP 1.0 connection. It shares no code with the engine.
+// A passive checker of both directions of one AMQP 1.0 connection. It shares no code with the
+// engine.
 #pragma once
 
 #include <sluice/audit/finding.hpp>
@@ -26,7 +27,7 @@ struct options {
     std::size_t sessions_max = 4096;      ///< followed at once; frames of others are not checked
     std::size_t links_max = 16384;        ///< followed at once, in all sessions
     std::size_t unsettled_max = 262'144;  ///< deliveries followed at once; the oldest are forgotten
-    std::size_t frame_bytes_max = 65'536; ///< of one frame that are looked at; payload is skipped
+    std::size_t frame_bytes_max = 65'536;  ///< of one frame that are looked at; payload is skipped
 
     /// An echo or a drain without an answer for longer is suspicious.
     std::chrono::microseconds answer_due = std::chrono::seconds{30};
@@ -37,7 +38,7 @@ struct options {
 /// How the connection ended.
 enum class ending : std::uint8_t {
     complete,  ///< everything that was sent has been fed
-    cut,       ///< the transport or the recording broke off: open requests are not held against anybody
+    cut,  ///< the transport or the recording broke off: open requests are not held against anybody
 };
 
 struct direction_counters {
@@ -75,8 +76,9 @@ public:
     /// Takes bytes as they come, cut anywhere. `now` never goes back.
     void feed(direction d, bytes_view in, time_point now);
 
-    /// Says that bytes of `d` are missing here, as in a recording that lost a segment. What was known
-    /// of sessions and links is forgotten, and the next frame is looked for as with `mid_stream`.
+    /// Says that bytes of `d` are missing here, as in a recording that lost a segment. What was
+    /// known of sessions and links is forgotten, and the next frame is looked for as with
+    /// `mid_stream`.
     void lost(direction d, time_point now);
 
     /// Says that time has passed, for idle time-outs and answers that are due.

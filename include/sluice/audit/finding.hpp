@@ -35,7 +35,7 @@ struct finding {
     audit::direction direction = direction::from_client;
     audit::rule rule = rule::count_;
     audit::severity severity = severity::violation;
-    std::uint64_t frame = 0;   ///< number of the frame in its direction, from 1; 0: before the first
+    std::uint64_t frame = 0;  ///< number of the frame in its direction, from 1; 0: before the first
     std::uint64_t offset = 0;  ///< octets before the frame in its direction
     std::optional<std::uint16_t> channel;
     std::optional<std::uint32_t> handle;

@@ -95,10 +95,10 @@ inline constexpr std::size_t rule_count = static_cast<std::size_t>(rule::count_)
 
 struct rule_info {
     audit::rule rule = rule::count_;
-    std::string_view name;      ///< such as "next-outgoing-id"; stable
-    std::string_view section;   ///< such as "2.5.6"
+    std::string_view name;     ///< such as "next-outgoing-id"; stable
+    std::string_view section;  ///< such as "2.5.6"
     audit::severity severity = severity::violation;
-    std::string_view says;      ///< what the rule asks for, in one sentence
+    std::string_view says;  ///< what the rule asks for, in one sentence
 };
 
 /// All rules, in the order of the enumeration.
