@@ -227,7 +227,9 @@ TEST(HostileInput, EveryTruncationOfAValidMessageIsAnErrorOrAShorterMessage)
     for (std::size_t size = 0; size != wire.size(); ++size) {
         bytes const cut(wire.begin(), wire.begin() + static_cast<std::ptrdiff_t>(size));
         message out;
-        if (!decode(cut, out)) EXPECT_NE(out, m);
+        if (!decode(cut, out)) {
+            EXPECT_NE(out, m);
+        }
         message_view view;
         (void)decode(cut, view);
     }
