@@ -70,6 +70,12 @@ private:
     double last_seconds_ = 0;
 };
 
+bool enough(report const& r, demands const& d)
+{
+    return r.transfers >= d.transfers_min && r.flows >= d.flows_min && (!d.wrap || r.wraps > 0)
+           && (!d.deferred || r.deferred > 0);
+}
+
 /// @returns what is wrong with a run; empty if nothing is.
 std::vector<std::string> faults(report const& r, demands const& d)
 {
@@ -158,8 +164,10 @@ bool run_once(plan p, demands const& d, unsigned index, unsigned runs, live_line
                p.in_flight, p.credit,
                runs > 1 ? fmt::format(": run {} of {}", index + 1, runs) : "");
     std::fflush(stdout);
-    auto const r = std::make_shared<interop::run>(p, stop)->execute(
-        [&](report const& now, double seconds) { line.show(now, seconds); });
+    auto const r =
+        std::make_shared<interop::run>(
+            p, [&](report const& now) { return enough(now, d); }, stop)
+            ->execute([&](report const& now, double seconds) { line.show(now, seconds); });
     line.end();
     auto const wrong = faults(r, stop ? demands{} : d);
     if (runs > 1)
@@ -204,6 +212,8 @@ int main(int argc, char** argv)
     CLI::App app{"Sends and receives on one session, flat out, and counts what can go wrong."};
     app.add_option("--url", p.url, "amqp://user:password@host:port")->required();
     app.add_option("--seconds", p.seconds, "of sending, each run")->check(CLI::PositiveNumber);
+    app.add_option("--patience", p.patience, "seconds more, if a minimum is not reached by then")
+        ->check(CLI::NonNegativeNumber);
     app.add_option("--address", p.address, "queue; default: a new one of Broker-J, test.<random>");
     app.add_option("--in-flight", p.in_flight, "sends without an outcome, each sender")
         ->check(CLI::Range(1, 100000));

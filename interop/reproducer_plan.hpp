@@ -16,6 +16,7 @@ struct plan {
     std::string url;
     std::string address;
     double seconds = 15;
+    double patience = 0;       ///< seconds more, while a minimum is not reached: for a busy machine
     unsigned in_flight = 100;  ///< sends without an outcome, of each sender
     unsigned credit = 5;       ///< of each receiver
     std::uint32_t first_id = 4294967293;

@@ -35,7 +35,11 @@ public:
     using clock = std::chrono::steady_clock;
     using live_line = std::function<void(report const& now, double seconds)>;
 
-    run(plan p, std::atomic<bool> const& stop) : plan_{std::move(p)}, stop_{stop}
+    /// Whether a run has reached its minimums.
+    using goal = std::function<bool(report const& now)>;
+
+    run(plan p, goal enough, std::atomic<bool> const& stop)
+        : plan_{std::move(p)}, enough_{std::move(enough)}, stop_{stop}
     {
         bool const small = plan_.body == body_form::small;
         if (plan_.size == 0)
@@ -250,17 +254,21 @@ private:
 
     void watch(audited_relay const& relay, live_line const& live)
     {
-        auto const end = began_
-                         + std::chrono::duration_cast<clock::duration>(
-                             std::chrono::duration<double>(plan_.seconds));
-        auto next = began_ + std::chrono::seconds{1};
-        while (!stop_ && !failed_ && clock::now() < end) {
+        double next = 1;
+        while (!stop_ && !failed_ && goes_on(relay)) {
             std::this_thread::sleep_for(std::chrono::milliseconds{20});
-            if (clock::now() < next)
+            if (elapsed() < next)
                 continue;
             live(snapshot(relay), elapsed());
-            next += std::chrono::seconds{1};
+            ++next;
         }
+    }
+
+    bool goes_on(audited_relay const& relay) const
+    {
+        auto const now = elapsed();
+        return now < plan_.seconds
+               || (now < plan_.seconds + plan_.patience && !enough_(snapshot(relay)));
     }
 
     void await_the_rest(audited_relay const& relay, live_line const& live)
@@ -343,6 +351,7 @@ private:
     }
 
     plan plan_;
+    goal enough_;
     std::atomic<bool> const& stop_;
     std::uint64_t const run_id_ =
         std::uint64_t{std::random_device{}()} << 32 | std::random_device{}();
