@@ -2,17 +2,17 @@
 
 set(judges ${PROJECT_SOURCE_DIR}/interop/judges)
 # A busy machine takes longer than its seconds to reach the minimums; a quiet one passes them many times over.
-set(options --url "amqp://guest:guest@127.0.0.1:{port}" --patience 20)
-set(reproducer reproducer ${options})
+set(run_options --url "amqp://guest:guest@127.0.0.1:{port}" --patience 20)
+set(reproducer reproducer ${run_options})
 
 # The case that ends other clients' sessions within a second. Around it the negative control, against the same broker:
 # a client whose flow is one too low or too high is ended, and our own auditor sees both.
-sluice_add_interop_test(reproducer.one_session BROKER broker-j TIMEOUT 150
+sluice_add_interop_test(reproducer.one_session BROKER broker-j TIMEOUT 240
     COMMAND python3 ${PROJECT_SOURCE_DIR}/interop/negative_control.py
         --port {port} --tap {program:tap} --
-        {program:reproducer} ${options} --in-flight 100 --credit 5 --first-id 4294967293
-        --runs 3 --seconds 5 --min-transfers 20000 --min-flows 2000 --expect-wrap)
-sluice_add_interop_test(reproducer.separate_sessions BROKER broker-j TIMEOUT 150
+        {program:reproducer} ${run_options} --in-flight 100 --credit 5
+        --first-id 4294967293 --runs 3 --seconds 5 --min-transfers 20000 --min-flows 2000 --expect-wrap)
+sluice_add_interop_test(reproducer.separate_sessions BROKER broker-j TIMEOUT 240
     COMMAND ${reproducer} --sessions separate --runs 3 --seconds 20
         --min-transfers 20000 --min-flows 2000 --expect-wrap)
 # Several threads at once on one session.
