@@ -77,6 +77,7 @@ private:
     void on_body(direction d, unit const& u, std::uint64_t descriptor);
     template <class T>
     bool read(direction d, unit const& u, T& out, std::size_t* payload = nullptr);
+    void check_state(raw_value state);
     void unreadable(direction d, unit const& u, decode_fault const& fault);
     void on_open(direction d, open const& o);
     void on_close(direction d);
@@ -112,6 +113,7 @@ private:
     void on_attach(direction d, session& s, attach const& a);
     link* attached_twice(direction d, session& s, attach const& a, std::uint64_t hash);
     link* pair_or_make(direction d, session& s, attach const& a, std::uint64_t hash);
+    void check_termini(attach const& a);
     void attach_sender(link& l, attach const& a);
     void attach_receiver(link& l, attach const& a);
     void on_detach(direction d, session& s, detach const& f);

@@ -27,6 +27,7 @@ bool connection_audit::check_disposition_range(transfers const& of, disposition 
 
 void connection_audit::on_disposition(direction d, session& s, disposition const& f)
 {
+    check_state(f.state);
     bool const receives = f.role == role::receiver;
     auto const sender = receives ? opposite(d) : d;
     auto& deliveries = s.sent[index(sender)];

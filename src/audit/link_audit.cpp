@@ -1,6 +1,8 @@
 // Links: attach, detach, names and handles. [2.6.1 - 2.6.6]
 #include "connection_audit.hpp"
 
+#include <sluice/codec/fields.hpp>
+
 #include <algorithm>
 
 namespace sluice::audit::detail {
@@ -129,11 +131,27 @@ link* connection_audit::pair_or_make(direction d, session& s, attach const& a, s
     return make_link(s, transfers, a.name, hash);
 }
 
+/// Source and target are decoded as values of any type; those that are not of this standard are not
+/// looked into. [3.5.3, 3.5.4, 4.5.1]
+void connection_audit::check_termini(attach const& a)
+{
+    decode_fault fault;
+    auto const check = [&]<class T>(raw_value from, T terminus) {
+        auto in = from.encoded;
+        if (peek_descriptor(in) == composite_traits<T>::descriptor && decode(in, terminus, &fault))
+            report_.report(rule::decode_error, "a well-formed attach", fault.message());
+    };
+    check(a.source, source{});
+    check(a.target, target{});
+    check(a.target, coordinator{});
+}
+
 void connection_audit::on_attach(direction d, session& s, attach const& a)
 {
     auto const o = opposite(d);
     auto const handle = a.handle.value;
     report_.at.handle = handle;
+    check_termini(a);
     if (s.begun[index(o)] && !s.learned) {
         if (handle > s.handle_max[index(o)])
             report_.report(rule::handle_max, "at most " + text(s.handle_max[index(o)]),

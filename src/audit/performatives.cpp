@@ -126,6 +126,16 @@ void connection_audit::unreadable(direction d, unit const& u, decode_fault const
         loose_ = true;
 }
 
+/// A delivery state is decoded as a value of any type, so that it is looked at here. [3.4]
+void connection_audit::check_state(raw_value state)
+{
+    if (state.empty() || same_bytes(state.encoded, encoded_accepted)) [[likely]]
+        return;
+    delivery_state read;
+    if (auto const e = decode(state, read))
+        report_.report(rule::decode_error, "a well-formed delivery state", e.message());
+}
+
 template <class T>
 bool connection_audit::read(direction d, unit const& u, T& out, std::size_t* payload)
 {

@@ -185,6 +185,7 @@ void connection_audit::on_transfer(direction d, session& s, transfer const& t,
                                    std::uint64_t payload)
 {
     count_transfer(d, s);
+    check_state(t.state);
     if (s.loose)
         return;
     report_.at.handle = t.handle.value;

@@ -293,6 +293,20 @@ TEST(DispositionAudit, ReportsDeliveriesThatWereNotSent)
     EXPECT_EQ(s.findings(), "server disposition-unsent: expected at most delivery-id 0, actual 1");
 }
 
+TEST(DispositionAudit, ReportsAStateThatIsMalformed)
+{
+    constexpr std::array received{std::byte{0x00}, std::byte{0x53}, std::byte{0x23},
+                                  std::byte{0x45}};
+    scene s;
+    s.ready();
+    s.deliver(scene::first(0));
+    auto f = scene::accept(0, 0);
+    f.state = {bytes_view{received}};  // without its mandatory fields
+    s.dispose(f);
+    EXPECT_EQ(s.findings().rfind("server decode-error: expected a well-formed delivery state", 0),
+              0u);
+}
+
 TEST(DispositionAudit, SuspectsARangeThatEndsBeyondWhatWasSent)
 {
     scene s;
