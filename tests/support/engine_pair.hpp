@@ -43,7 +43,8 @@ public:
     void run()
     {
         for (auto moved = true; moved;) {
-            moved = pass(a, b) | pass(b, a);
+            moved = pass(a, b);
+            moved = pass(b, a) || moved;
             moved = take_events(a, from_a) | moved;
             moved = take_events(b, from_b) | moved;
         }
