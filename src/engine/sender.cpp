@@ -90,6 +90,8 @@ std::error_code sender::cancel(outgoing_delivery& d)
 {
     auto const next = outgoing_table.next(d.state_, outgoing_event::cancel);
     if (!next) return make_error_code(error::invalid_state);
+    if (session_->queue_.writing_transfer_ && session_->queue_.ready_.front() == this && queue_.front() == &d)
+        return make_error_code(error::invalid_state);  // asked by its own source, which can answer `failed`
     if (*next == outgoing_state::withdrawn) {
         queue_.remove(d);
         --unbegun_;

@@ -22,7 +22,8 @@ struct pull_result {
 class body_source {
 public:
     /// Writes up to `into.size()` octets of the encoded message, in order. Called while a frame is being written:
-    /// it may ask for flows and credit, and must not call write(), receive() or anything that frees a link.
+    /// it may ask for flows and credit, and must not call write(), receive() or anything that ends or frees a link. It
+    /// gives its own delivery up by answering `failed`.
     virtual pull_result pull(std::span<std::byte> into) noexcept = 0;
 
 protected:

@@ -25,7 +25,7 @@ public:
 
     /// Gives a delivery up. Not begun: withdrawn, no id and no credit used. Begun: a transfer with aborted=true
     /// follows. Both end with event_kind::aborted.
-    /// @returns error::invalid_state once its last frame is written.
+    /// @returns error::invalid_state once its last frame is written, and to its own body source.
     std::error_code cancel(outgoing_delivery& delivery);
 
     /// Settles what the peer has not settled (mode second, or to forget it).

@@ -4,11 +4,12 @@
 #include <sluice/codec/serial.hpp>
 #include <sluice/engine/detail/ring.hpp>
 
-#include <cassert>
+#include <utility>
 
 namespace sluice::engine::detail {
 
-/// Ids are pushed in serial order. The span of ids inside is below 2^31, as RFC 1982 needs.
+/// Ids are pushed in serial order, or nearly so: first frames of a link that has to wait are overtaken by those of others.
+/// The span of ids inside is below 2^31, as RFC 1982 needs.
 ///
 /// push and removal of the oldest: constant. A range: logarithmic plus what is unsettled in it.
 template <class T>
@@ -16,9 +17,10 @@ class delivery_index {
 public:
     void push(delivery_number id, T& item)
     {
-        assert(entries_.empty() || precedes(entries_.back().id, id));
+        auto const in_order = entries_.empty() || precedes(entries_.back().id, id);
         entries_.push_back({id, &item});
         ++live_;
+        if (!in_order) [[unlikely]] sort_in();
     }
 
     T* find(delivery_number id) noexcept
@@ -85,6 +87,13 @@ private:
             else high = middle;
         }
         return low;
+    }
+
+    /// Moves the last entry to its place.
+    void sort_in() noexcept
+    {
+        for (auto at = entries_.size() - 1; at > 0 && precedes(entries_[at].id, entries_[at - 1].id); --at)
+            std::swap(entries_[at], entries_[at - 1]);
     }
 
     void remove_within(delivery_number id) noexcept
