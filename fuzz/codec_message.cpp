@@ -20,7 +20,10 @@ void read_all(message_view const& view)
     bytes joined;
     view.append_data(joined);
     check(joined.size() == view.data_size(), "data of another size than announced");
-    for (std::size_t i = 0; i <= view.body_sections && i < 64; ++i) {
+    std::size_t sections = 0;
+    for (body_reader body{view}; body.next();) ++sections;
+    check(sections == view.body_sections, "another number of sections than counted");
+    for (std::size_t i = 0; i <= sections && i < 64; ++i) {
         (void)view.data(i);
         (void)view.sequence(i);
     }

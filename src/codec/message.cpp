@@ -1,6 +1,8 @@
 // The owning message: decoding, encoding, its body as text or octets.
 #include <sluice/codec/message.hpp>
 
+#include "detail/value_access.hpp"
+
 namespace sluice {
 namespace {
 
@@ -99,44 +101,35 @@ template <class Owned, class View>
 void own(std::optional<Owned>& to, std::optional<View> const& from)
 {
     if (from) to.emplace(from->begin(), from->end());
+    else to.reset();
 }
 
 error own(value& to, raw_value from)
 {
-    if (from.empty()) return error::none;
-    auto in = from.encoded;
-    auto const ec = decode(in, to);
-    return ec ? static_cast<error>(ec.value()) : error::none;
+    if (!from.empty()) return decode_checked(from, to);
+    to = nullptr;
+    return error::none;
 }
 
 error own(std::optional<std::string>& to, raw_value address)
 {
+    to.reset();
     if (address.empty()) return error::none;
     auto const text = as<std::string_view>(address);
     if (!text) return error::wrong_type;
-    to = *text;
+    to.emplace(*text);
     return error::none;
 }
 
 void own(std::optional<symbol_string>& to, symbol from)
 {
-    if (!from.text.empty()) to = symbol_string{std::string{from.text}};
+    to.reset();
+    if (!from.text.empty()) to.emplace().text = from.text;
 }
 
-error own(message_properties& to, properties const& from, std::string_view& field)
+/// @returns an error with the name of its field
+std::pair<error, std::string_view> own(message_properties& to, properties const& from)
 {
-    auto const step = [&field](std::string_view name, error e) {
-        if (e != error::none) field = name;
-        return e;
-    };
-    if (auto const e = step("message-id", own(to.message_id, from.message_id)); e != error::none)
-        return e;
-    if (auto const e = step("to", own(to.to, from.to)); e != error::none) return e;
-    if (auto const e = step("reply-to", own(to.reply_to, from.reply_to)); e != error::none)
-        return e;
-    if (auto const e = step("correlation-id", own(to.correlation_id, from.correlation_id));
-        e != error::none)
-        return e;
     own(to.user_id, from.user_id);
     own(to.subject, from.subject);
     own(to.content_type, from.content_type);
@@ -146,42 +139,65 @@ error own(message_properties& to, properties const& from, std::string_view& fiel
     own(to.group_id, from.group_id);
     to.group_sequence = from.group_sequence;
     own(to.reply_to_group_id, from.reply_to_group_id);
-    return error::none;
-}
-
-error own(value_map& to, raw_value map)
-{
-    if (map.empty()) return error::none;
-    value v;
-    auto const e = own(v, map);
-    if (auto* const entries = v.get_if<value_map>()) to = std::move(*entries);
-    return e;
+    if (auto const e = own(to.message_id, from.message_id); e != error::none)
+        return {e, "message-id"};
+    if (auto const e = own(to.to, from.to); e != error::none) return {e, "to"};
+    if (auto const e = own(to.reply_to, from.reply_to); e != error::none) return {e, "reply-to"};
+    if (auto const e = own(to.correlation_id, from.correlation_id); e != error::none)
+        return {e, "correlation-id"};
+    return {error::none, {}};
 }
 
 error own_body(message& to, message_view const& from)
 {
+    body_reader contents{from};
     switch (from.body) {
-    case body_kind::none: return error::none;
+    case body_kind::none: to.body = std::monostate{}; return error::none;
     case body_kind::value: return own(to.body.emplace<value>(), from.value());
     case body_kind::data: {
         auto& sections = to.body.emplace<data_body>().sections;
-        for (std::size_t i = 0; i != from.body_sections; ++i) {
-            auto const octets = from.data(i);
+        sections.reserve(from.body_sections);
+        while (auto const content = contents.next()) {
+            auto const octets = as<bytes_view>(*content).value_or(bytes_view{});
             sections.emplace_back(octets.begin(), octets.end());
         }
         return error::none;
     }
     case body_kind::sequence: {
         auto& sections = to.body.emplace<sequence_body>().sections;
-        for (std::size_t i = 0; i != from.body_sections; ++i) {
-            value v;
-            if (auto const e = own(v, from.sequence(i)); e != error::none) return e;
-            if (auto* const list = v.get_if<value_list>()) sections.push_back(std::move(*list));
-        }
+        while (auto const content = contents.next())
+            if (auto const e = decode_checked(*content, sections.emplace_back());
+                e != error::none)
+                return e;
         return error::none;
     }
     }
     return error::none;
+}
+
+/// Which section could not be decoded, why, and which of its fields.
+struct section_fault {
+    std::string_view section = {};
+    error code = error::none;
+    std::string_view field = {};
+};
+
+section_fault own(message& to, message_view const& from)
+{
+    to.header = from.header;
+    if (auto const e = decode_checked(from.delivery_annotations, to.delivery_annotations);
+        e != error::none)
+        return {"delivery-annotations", e};
+    if (auto const e = decode_checked(from.message_annotations, to.message_annotations);
+        e != error::none)
+        return {"message-annotations", e};
+    if (auto const [e, field] = own(to.properties, from.properties); e != error::none)
+        return {"properties", e, field};
+    if (auto const e = decode_checked(from.application_properties, to.application_properties);
+        e != error::none)
+        return {"application-properties", e};
+    if (auto const e = own_body(to, from); e != error::none) return {"body", e};
+    return {"footer", decode_checked(from.footer, to.footer)};
 }
 
 // ---- encoding of sections ----------------------------------------------------------------------
@@ -219,25 +235,9 @@ std::byte* write_body(std::byte* p, message const& m) noexcept
 
 std::error_code decode(bytes_view encoded, message& out, decode_fault* fault)
 {
-    out = {};
     message_view view;
     if (auto const ec = decode(encoded, view, fault)) return ec;
-    out.header = view.header;
-    std::string_view section = "message";
-    std::string_view field;
-    auto const step = [&](std::string_view name, error e) {
-        section = name;
-        return e;
-    };
-    auto e = step("delivery-annotations", own(out.delivery_annotations, view.delivery_annotations));
-    if (e == error::none)
-        e = step("message-annotations", own(out.message_annotations, view.message_annotations));
-    if (e == error::none) e = step("properties", own(out.properties, view.properties, field));
-    if (e == error::none)
-        e = step("application-properties",
-                 own(out.application_properties, view.application_properties));
-    if (e == error::none) e = step("body", own_body(out, view));
-    if (e == error::none) e = step("footer", own(out.footer, view.footer));
+    auto const [section, e, field] = own(out, view);
     if (e == error::none) return {};
     if (fault) *fault = {make_error_code(e), section, field, 0};
     return make_error_code(e);

@@ -151,16 +151,6 @@ private:
     }
 }
 
-/// The body section at `in` without its descriptor; moves `in` past it. It has been checked.
-raw_value take_section(cursor& in) noexcept
-{
-    ++in.at;
-    (void)skip(in, decode_depth_max);
-    auto const* const start = in.at;
-    (void)skip(in, decode_depth_max);
-    return {{start, static_cast<std::size_t>(in.at - start)}};
-}
-
 }  // namespace
 
 std::error_code decode(bytes_view encoded, message_view& out, decode_fault* fault) noexcept
@@ -176,12 +166,24 @@ std::error_code decode(bytes_view encoded, message_view& out, decode_fault* faul
     return {};
 }
 
+std::optional<raw_value> body_reader::next() noexcept
+{
+    if (rest_.empty()) return std::nullopt;
+    // Sections have been checked: a descriptor and its value.
+    cursor in{rest_.data() + 1, rest_.data() + rest_.size()};
+    (void)skip(in, decode_depth_max);
+    auto const* const start = in.at;
+    if (skip(in, decode_depth_max) != error::none) return std::nullopt;
+    rest_ = {in.at, in.left()};
+    return raw_value{{start, static_cast<std::size_t>(in.at - start)}};
+}
+
 raw_value message_view::section(body_kind kind, std::size_t i) const noexcept
 {
     if (body != kind || i >= body_sections) return {};
-    cursor in{encoded_body.data(), encoded_body.data() + encoded_body.size()};
-    for (; i != 0; --i) take_section(in);
-    return take_section(in);
+    body_reader sections{*this};
+    for (; i != 0; --i) (void)sections.next();
+    return sections.next().value_or(raw_value{});
 }
 
 bytes_view message_view::later(std::size_t i) const noexcept
@@ -193,8 +195,8 @@ std::size_t message_view::data_size() const noexcept
 {
     if (body != body_kind::data) return 0;
     std::size_t size = 0;
-    cursor in{encoded_body.data(), encoded_body.data() + encoded_body.size()};
-    while (in.at != in.end) size += as<bytes_view>(take_section(in)).value_or(bytes_view{}).size();
+    body_reader sections{*this};
+    while (auto const s = sections.next()) size += as<bytes_view>(*s).value_or(bytes_view{}).size();
     return size;
 }
 
@@ -202,9 +204,9 @@ void message_view::append_data(bytes& to) const
 {
     if (body != body_kind::data) return;
     to.reserve(to.size() + data_size());
-    cursor in{encoded_body.data(), encoded_body.data() + encoded_body.size()};
-    while (in.at != in.end) {
-        auto const octets = as<bytes_view>(take_section(in)).value_or(bytes_view{});
+    body_reader sections{*this};
+    while (auto const s = sections.next()) {
+        auto const octets = as<bytes_view>(*s).value_or(bytes_view{});
         to.insert(to.end(), octets.begin(), octets.end());
     }
 }

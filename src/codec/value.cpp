@@ -1,5 +1,5 @@
 // The dynamic value: comparing, looking up, decoding.
-#include <sluice/codec/value.hpp>
+#include "detail/value_access.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -10,13 +10,17 @@ namespace sluice {
 value& value_map::operator[](std::string_view key)
 {
     if (auto const* const found = find(key)) return const_cast<value&>(*found);
-    return entries_.emplace_back(value{key}, value{}).second;
+    auto& made = add_null();
+    made.first = key;
+    return made.second;
 }
 
 value& value_map::operator[](symbol key)
 {
     if (auto const* const found = find(key.text)) return const_cast<value&>(*found);
-    return entries_.emplace_back(value{key}, value{}).second;
+    auto& made = add_null();
+    made.first = key;
+    return made.second;
 }
 
 value const* value_map::find(std::string_view key) const noexcept
@@ -95,20 +99,38 @@ public:
         return read_rest(c, out);
     }
 
+    error read(value_list& out)
+    {
+        auto const c = octet(in_.at++);
+        return read_elements(c, out);
+    }
+
+    error read(value_map& out)
+    {
+        auto const c = octet(in_.at++);
+        return read_entries(c, out);
+    }
+
 private:
-    template <class T>
+    /// `As` is what the value holds, T what it is read as.
+    template <class T, class As = T>
     error read_scalar(std::uint8_t c, value& out)
     {
         T v{};
         auto const e = scalar_codec<T>::read(in_, c, v);
-        if (e == error::none) out = v;
-        return e;
+        if (e != error::none) return e;
+        auto& held = value_access::held(out);
+        if constexpr (std::same_as<T, symbol>) held.template emplace<As>().text = v.text;
+        else if constexpr (std::same_as<T, bytes_view>)
+            held.template emplace<As>(v.begin(), v.end());
+        else held.template emplace<As>(v);
+        return error::none;
     }
 
     error read_rest(std::uint8_t c, value& out);
     error read_described(value& out);
-    error read_list(std::uint8_t c, value& out);
-    error read_map(std::uint8_t c, value& out);
+    error read_elements(std::uint8_t c, value_list& out);
+    error read_entries(std::uint8_t c, value_map& out);
     error read_array(std::uint8_t c, value& out);
 
     cursor in_;
@@ -117,35 +139,49 @@ private:
 
 error value_decoder::read_rest(std::uint8_t c, value& out)
 {
-    std::byte const format_code{c};
-    switch (type_of(raw_value{{&format_code, 1}}).value_or(value_type::null)) {
-    case value_type::null: out = nullptr; return error::none;
-    case value_type::boolean: return read_scalar<bool>(c, out);
-    case value_type::ubyte: return read_scalar<std::uint8_t>(c, out);
-    case value_type::ushort: return read_scalar<std::uint16_t>(c, out);
-    case value_type::uint: return read_scalar<std::uint32_t>(c, out);
-    case value_type::ulong: return read_scalar<std::uint64_t>(c, out);
-    case value_type::byte: return read_scalar<std::int8_t>(c, out);
-    case value_type::short_: return read_scalar<std::int16_t>(c, out);
-    case value_type::int_: return read_scalar<std::int32_t>(c, out);
-    case value_type::long_: return read_scalar<std::int64_t>(c, out);
-    case value_type::float_: return read_scalar<float>(c, out);
-    case value_type::double_: return read_scalar<double>(c, out);
-    case value_type::decimal32: return read_scalar<decimal32>(c, out);
-    case value_type::decimal64: return read_scalar<decimal64>(c, out);
-    case value_type::decimal128: return read_scalar<decimal128>(c, out);
-    case value_type::char_: return read_scalar<char32_t>(c, out);
-    case value_type::timestamp: return read_scalar<timestamp>(c, out);
-    case value_type::uuid: return read_scalar<uuid>(c, out);
-    case value_type::binary: return read_scalar<bytes_view>(c, out);
-    case value_type::string: return read_scalar<std::string_view>(c, out);
-    case value_type::symbol: return read_scalar<symbol>(c, out);
-    case value_type::list: return read_list(c, out);
-    case value_type::map: return read_map(c, out);
-    case value_type::array: return read_array(c, out);
-    case value_type::described: break;
+    switch (c) {
+    case code::null: value_access::held(out).emplace<std::monostate>(); return error::none;
+    case code::true_:
+    case code::false_:
+    case code::boolean: return read_scalar<bool>(c, out);
+    case code::ubyte: return read_scalar<std::uint8_t>(c, out);
+    case code::ushort: return read_scalar<std::uint16_t>(c, out);
+    case code::uint0:
+    case code::smalluint:
+    case code::uint: return read_scalar<std::uint32_t>(c, out);
+    case code::ulong0:
+    case code::smallulong:
+    case code::ulong: return read_scalar<std::uint64_t>(c, out);
+    case code::byte: return read_scalar<std::int8_t>(c, out);
+    case code::short_: return read_scalar<std::int16_t>(c, out);
+    case code::smallint:
+    case code::int_: return read_scalar<std::int32_t>(c, out);
+    case code::smalllong:
+    case code::long_: return read_scalar<std::int64_t>(c, out);
+    case code::float_: return read_scalar<float>(c, out);
+    case code::double_: return read_scalar<double>(c, out);
+    case code::decimal32: return read_scalar<decimal32>(c, out);
+    case code::decimal64: return read_scalar<decimal64>(c, out);
+    case code::decimal128: return read_scalar<decimal128>(c, out);
+    case code::char_: return read_scalar<char32_t>(c, out);
+    case code::timestamp: return read_scalar<timestamp>(c, out);
+    case code::uuid: return read_scalar<uuid>(c, out);
+    case code::vbin8:
+    case code::vbin32: return read_scalar<bytes_view, bytes>(c, out);
+    case code::str8:
+    case code::str32: return read_scalar<std::string_view, std::string>(c, out);
+    case code::sym8:
+    case code::sym32: return read_scalar<symbol, symbol_string>(c, out);
+    case code::list0:
+    case code::list8:
+    case code::list32: return read_elements(c, value_access::held(out).emplace<value_list>());
+    case code::map8:
+    case code::map32: return read_entries(c, value_access::held(out).emplace<value_map>());
+    case code::array8:
+    case code::array32: return read_array(c, out);
+    case code::described: return read_described(out);
+    default: return error::unknown_constructor;
     }
-    return read_described(out);
 }
 
 error value_decoder::read_described(value& out)
@@ -157,31 +193,27 @@ error value_decoder::read_described(value& out)
     return e;
 }
 
-error value_decoder::read_list(std::uint8_t c, value& out)
+error value_decoder::read_elements(std::uint8_t c, value_list& out)
 {
     compound header;
     if (auto const e = read_compound(in_, c, header); e != error::none) return e;
-    value_list items(header.count);
-    for (auto& item : items)
+    out.resize(header.count);
+    for (auto& item : out)
         if (auto const e = read(item); e != error::none) return e;
-    out = std::move(items);
     return error::none;
 }
 
-error value_decoder::read_map(std::uint8_t c, value& out)
+error value_decoder::read_entries(std::uint8_t c, value_map& out)
 {
     compound header;
     if (auto const e = read_compound(in_, c, header); e != error::none) return e;
-    value_map entries;
-    entries.reserve(header.count / 2);
+    out.clear();
+    out.reserve(header.count / 2);
     for (std::uint32_t i = 0; i != header.count; i += 2) {
-        value key;
-        value content;
+        auto& [key, content] = out.add_null();
         if (auto const e = read(key); e != error::none) return e;
         if (auto const e = read(content); e != error::none) return e;
-        entries.add(std::move(key), std::move(content));
     }
-    out = std::move(entries);
     return error::none;
 }
 
@@ -215,6 +247,23 @@ error value_decoder::read_array(std::uint8_t c, value& out)
 }
 
 }  // namespace
+
+error detail::decode_checked(raw_value raw, value& out)
+{
+    return value_decoder{raw.encoded}.read(out);
+}
+
+error detail::decode_checked(raw_value raw, value_map& out)
+{
+    if (!raw.empty()) return value_decoder{raw.encoded}.read(out);
+    out.clear();
+    return error::none;
+}
+
+error detail::decode_checked(raw_value raw, value_list& out)
+{
+    return value_decoder{raw.encoded}.read(out);
+}
 
 std::error_code decode(bytes_view& in, value& out)
 {

@@ -1,15 +1,10 @@
 // The dynamic value: encoding.
-#include <sluice/codec/value.hpp>
+#include "detail/value_access.hpp"
 
 #include <algorithm>
 #include <utility>
 
 namespace sluice {
-
-/// What only encoding may look at.
-struct value_access {
-    static auto const& held(value const& v) noexcept { return v.held_; }
-};
 
 namespace {
 

@@ -29,7 +29,8 @@ struct message_view {
     std::size_t data_size() const noexcept;
     /// Appends the content of all data sections.
     void append_data(bytes& to) const;
-    /// The content of the i-th data section; empty if there is none.
+    /// The content of the i-th data section; empty if there is none. To visit many sections, use a
+    /// body_reader: this one starts at the first each time.
     bytes_view data(std::size_t i = 0) const noexcept { return i == 0 ? first_data : later(i); }
     /// The i-th amqp-sequence; absent if there is none.
     raw_value sequence(std::size_t i = 0) const noexcept { return section(body_kind::sequence, i); }
@@ -39,6 +40,20 @@ struct message_view {
 private:
     bytes_view later(std::size_t i) const noexcept;
     raw_value section(body_kind kind, std::size_t i) const noexcept;
+};
+
+/// Reads the contents of the body's sections one after the other: binaries, lists, or one value.
+///
+///     for (body_reader body{message}; auto const section = body.next();) use(*section);
+class body_reader {
+public:
+    explicit body_reader(message_view const& m) noexcept : rest_{m.encoded_body} {}
+
+    /// The next section's content; nullopt after the last.
+    std::optional<raw_value> next() noexcept;
+
+private:
+    bytes_view rest_;
 };
 
 /// Decodes all of `encoded` as one message. Zero-copy, allocates nothing.

@@ -53,6 +53,9 @@ public:
     /// Appends an entry, whether or not its key is there already.
     void add(value key, value content);
 
+    /// Appends an entry of two nulls, to be filled in.
+    entry& add_null();
+
     /// Same entries in the same order.
     friend bool operator==(value_map const& a, value_map const& b) noexcept;
 
@@ -193,6 +196,11 @@ inline value_map::entry const* value_map::begin() const noexcept { return entrie
 inline value_map::entry const* value_map::end() const noexcept { return begin() + size(); }
 inline void value_map::clear() noexcept { entries_.clear(); }
 inline void value_map::reserve(std::size_t entries) { entries_.reserve(entries); }
+inline value_map::entry& value_map::add_null()
+{
+    if (entries_.capacity() == 0) entries_.reserve(6);  // maps on the wire are short, but not of one
+    return entries_.emplace_back();
+}
 inline value& value_map::operator[](char const* key) { return (*this)[std::string_view{key}]; }
 inline void value_map::add(value key, value content)
 {
