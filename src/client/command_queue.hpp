@@ -1,4 +1,5 @@
-// What any thread hands to a connection's strand: a queue of many producers and one consumer, without a lock.
+// What any thread hands to a connection's strand: a queue of many producers and one consumer,
+// without a lock.
 #pragma once
 
 #include <sluice/client/detail/recycle.hpp>
@@ -38,7 +39,8 @@ public:
             if (head == closed())
                 return false;
             c.next_command = head;
-        } while (!head_.compare_exchange_weak(head, &c, std::memory_order_seq_cst, std::memory_order_relaxed));
+        } while (!head_.compare_exchange_weak(head, &c, std::memory_order_seq_cst,
+                                              std::memory_order_relaxed));
         return true;
     }
 
@@ -81,8 +83,8 @@ private:
     std::atomic<command*> head_{nullptr};
 };
 
-/// A request for credit or a flow, kept inside the object that it is for: merged while it waits, so that no memory is
-/// needed. Taken on the strand, also in the middle of writing a transfer.
+/// A request for credit or a flow, kept inside the object that it is for: merged while it waits, so
+/// that no memory is needed. Taken on the strand, also in the middle of writing a transfer.
 class flow_request {
 public:
     flow_request* next_flow = nullptr;
@@ -94,17 +96,20 @@ public:
         set = 2ull << 32,     // exactly that credit
         window = 3ull << 32,  // the automatic window
         mode_mask = 3ull << 32,
-        flow = 1ull << 34,    // a flow is wanted
-        echo = 1ull << 35,    // with echo
+        flow = 1ull << 34,  // a flow is wanted
+        echo = 1ull << 35,  // with echo
     };
-    static std::uint32_t value_of(std::uint64_t word) noexcept { return static_cast<std::uint32_t>(word); }
+    static std::uint32_t value_of(std::uint64_t word) noexcept
+    {
+        return static_cast<std::uint32_t>(word);
+    }
 
     /// Any thread. @returns true if this has to be pushed.
     bool merge(std::uint64_t what, std::uint32_t value) noexcept
     {
         auto word = word_.load(std::memory_order_relaxed);
-        while (!word_.compare_exchange_weak(word, merged(word, what, value), std::memory_order_acq_rel,
-                                            std::memory_order_relaxed)) {
+        while (!word_.compare_exchange_weak(word, merged(word, what, value),
+                                            std::memory_order_acq_rel, std::memory_order_relaxed)) {
         }
         return !queued_.exchange(true, std::memory_order_acq_rel);
     }
@@ -121,7 +126,8 @@ protected:
     ~flow_request() = default;
 
 private:
-    static std::uint64_t merged(std::uint64_t word, std::uint64_t what, std::uint32_t value) noexcept
+    static std::uint64_t merged(std::uint64_t word, std::uint64_t what,
+                                std::uint32_t value) noexcept
     {
         auto mode = word & mode_mask;
         auto sum = std::uint64_t{value_of(word)};
@@ -146,7 +152,8 @@ public:
     {
         auto* head = head_.load(std::memory_order_relaxed);
         do r.next_flow = head;
-        while (!head_.compare_exchange_weak(head, &r, std::memory_order_seq_cst, std::memory_order_relaxed));
+        while (!head_.compare_exchange_weak(head, &r, std::memory_order_seq_cst,
+                                            std::memory_order_relaxed));
     }
     bool empty() const noexcept { return head_.load(std::memory_order_seq_cst) == nullptr; }
     /// Strand.

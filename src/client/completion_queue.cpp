@@ -57,7 +57,8 @@ void completion_queue::run()
         r = std::exchange(first_, nullptr);
     }
     while (r) {
-        auto* const next = r->next_reply;  // read first: running frees it, or puts it into a queue again
+        auto* const next =
+            r->next_reply;  // read first: running frees it, or puts it into a queue again
         run_one(*r);
         r = next;
     }

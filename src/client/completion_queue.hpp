@@ -15,7 +15,10 @@ using exception_sink = std::shared_ptr<std::function<void(std::exception_ptr)>>;
 /// One wake-up of the executor runs all that has gathered. Thread-safe, except defer() and flush().
 class completion_queue : public std::enable_shared_from_this<completion_queue> {
 public:
-    completion_queue(executor ex, exception_sink sink) : executor_{std::move(ex)}, sink_{std::move(sink)} {}
+    completion_queue(executor ex, exception_sink sink)
+        : executor_{std::move(ex)}, sink_{std::move(sink)}
+    {
+    }
     ~completion_queue();
 
     executor const& get_executor() const noexcept { return executor_; }

@@ -1,12 +1,12 @@
 // Connection handles.
-#include <sluice/client/connection.hpp>
-
 #include "client/connection_core.hpp"
 #include "client/session_core.hpp"
 
+#include <sluice/client/connection.hpp>
+
 namespace sluice::client {
 
-session connection::default_session() const{ return session{core_->default_session(core_)}; }
+session connection::default_session() const { return session{core_->default_session(core_)}; }
 
 std::string connection::remote_container_id() const { return core_->remote_container_id(); }
 std::string connection::peer() const { return core_->peer(); }
@@ -16,7 +16,8 @@ executor connection::get_executor() const { return core_->completions()->get_exe
 
 void connection::start_begin(session_options options, detail::reply_ptr<session> r) const
 {
-    auto made = std::make_shared<detail::session_core>(core_->shared_from_this(), core_, true, std::move(options));
+    auto made = std::make_shared<detail::session_core>(core_->shared_from_this(), core_, true,
+                                                       std::move(options));
     auto handle = detail::make_user_pointer(made);
     made->start_begin(std::move(handle), std::move(r));
 }

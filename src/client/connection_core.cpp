@@ -1,6 +1,5 @@
 // Commands from other threads, and the turn that serves them.
 #include "client/connection_requests.hpp"
-
 #include "client/link_core.hpp"
 #include "client/session_core.hpp"
 
@@ -13,7 +12,8 @@ namespace {
 
 clock_time read_clock() noexcept
 {
-    return std::chrono::duration_cast<clock_time>(std::chrono::steady_clock::now().time_since_epoch());
+    return std::chrono::duration_cast<clock_time>(
+        std::chrono::steady_clock::now().time_since_epoch());
 }
 
 /// The connection whose turn it is on this thread.
@@ -25,8 +25,11 @@ constexpr int rounds_max = 64;  // of one turn, before other connections of the 
 
 connection_core::connection_core(std::shared_ptr<container_core> container, net::url where,
                                  connection_options options)
-    : container_{std::move(container)}, io_{container_->next_io_thread()},
-      completions_{container_->make_completions()}, options_{std::move(options)}, url_{std::move(where)},
+    : container_{std::move(container)},
+      io_{container_->next_io_thread()},
+      completions_{container_->make_completions()},
+      options_{std::move(options)},
+      url_{std::move(where)},
       timer_{io_->context()}
 {
     if (container_->tracing()) {
@@ -86,15 +89,20 @@ void connection_core::wake() noexcept
 connection_counters connection_core::counters() const noexcept
 {
     auto const at = [this](std::size_t i) { return published_[i].load(std::memory_order_relaxed); };
-    return {.bytes_received = at(0), .bytes_written = at(1), .frames_received = at(2), .frames_written = at(3)};
+    return {.bytes_received = at(0),
+            .bytes_written = at(1),
+            .frames_received = at(2),
+            .frames_written = at(3)};
 }
 
-std::shared_ptr<session_core> connection_core::default_session(std::shared_ptr<connection_core> const& user)
+std::shared_ptr<session_core> connection_core::default_session(
+    std::shared_ptr<connection_core> const& user)
 {
     std::lock_guard const lock{default_session_mutex_};
     if (default_session_)
         return default_session_;
-    auto made = std::make_shared<session_core>(user->shared_from_this(), user, false, session_options{});
+    auto made =
+        std::make_shared<session_core>(user->shared_from_this(), user, false, session_options{});
     auto handle = make_user_pointer(made);
     made->start_begin(handle, nullptr);
     if (!ended())  // finish() sets that before it looks for a session to let go
@@ -121,7 +129,8 @@ void connection_core::run_turn()
     turn();
 }
 
-/// Commands and events, answers, octets out, until there is nothing left; then the flag that wakes goes down.
+/// Commands and events, answers, octets out, until there is nothing left; then the flag that wakes
+/// goes down.
 void connection_core::turn()
 {
     now_ = read_clock();
@@ -154,7 +163,8 @@ void connection_core::end_turn()
 bool connection_core::run_commands()
 {
     auto* c = queue_.take_all();
-    flows_.apply_all();  // after the take: what was asked for before a command is here when the command runs
+    flows_.apply_all();  // after the take: what was asked for before a command is here when the
+                         // command runs
     if (!c)
         return false;
     while (c) {
@@ -178,12 +188,15 @@ void connection_core::publish() noexcept
     if (!engine_)
         return;
     auto const& c = engine_->counters();
-    std::uint64_t const values[] = {c.bytes_received, c.bytes_written, c.frames_received, c.frames_written};
-    for (std::size_t i = 0; i < std::size(values); ++i) published_[i].store(values[i], std::memory_order_relaxed);
+    std::uint64_t const values[] = {c.bytes_received, c.bytes_written, c.frames_received,
+                                    c.frames_written};
+    for (std::size_t i = 0; i < std::size(values); ++i)
+        published_[i].store(values[i], std::memory_order_relaxed);
     for (auto const& s : sessions_) s->publish();
 }
 
-/// One timer for the engine's times and the deadlines of calls; set anew only if it has to come earlier.
+/// One timer for the engine's times and the deadlines of calls; set anew only if it has to come
+/// earlier.
 void connection_core::arm_timer()
 {
     auto at = deadlines_.next();

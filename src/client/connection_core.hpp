@@ -20,18 +20,20 @@
 
 namespace sluice::client::detail {
 
-/// One turn on the strand: commands, events, answers, octets out; again while there is something to do. Nothing that
-/// users wrote runs in it, and no lock is held in it while it writes or calls.
+/// One turn on the strand: commands, events, answers, octets out; again while there is something to
+/// do. Nothing that users wrote runs in it, and no lock is held in it while it writes or calls.
 class connection_core final : public endpoint,
                               public net::stream_waiter,
                               public std::enable_shared_from_this<connection_core> {
 public:
-    connection_core(std::shared_ptr<container_core> container, net::url where, connection_options options);
+    connection_core(std::shared_ptr<container_core> container, net::url where,
+                    connection_options options);
     ~connection_core() override;
 
     // ---- any thread
 
-    /// Queues `c` and wakes the strand. @returns false if the connection has ended; then `c` is untouched.
+    /// Queues `c` and wakes the strand. @returns false if the connection has ended; then `c` is
+    /// untouched.
     bool push(command& c) noexcept;
     void push_flow(flow_request& r) noexcept;
     void abandon(std::shared_ptr<connection_core> self);
@@ -62,11 +64,12 @@ public:
     bool has_engine() const noexcept { return engine_.has_value(); }
     deadline_queue& deadlines() noexcept { return deadlines_; }
     clock_time now() const noexcept { return now_; }
-    /// Answers a call: with the others of its session at the turn's end, or at once to its own executor or thread. Any
-    /// thread.
+    /// Answers a call: with the others of its session at the turn's end, or at once to its own
+    /// executor or thread. Any thread.
     void answer(completion_queue& queue, reply_base& r);
     template <class... R>
-    void answer(completion_queue& queue, reply_ptr<R...> r, std::error_code code, failure_ptr why, R... results)
+    void answer(completion_queue& queue, reply_ptr<R...> r, std::error_code code, failure_ptr why,
+                R... results)
     {
         if (!r)
             return;

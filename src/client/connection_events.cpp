@@ -1,6 +1,5 @@
 // What the engine reports, and how a connection ends.
 #include "client/connection_requests.hpp"
-
 #include "client/link_core.hpp"
 #include "client/session_core.hpp"
 
@@ -27,8 +26,9 @@ void connection_core::handle(engine::event const& e)
     case kind::sasl_challenge: return on_sasl_challenge();
     case kind::sasl_outcome:
         if (e.code && failure_text_.empty())
-            failure_text_ = "the peer at " + where() + " refused the user or password (SASL " +
-                            std::string{sasl_ ? sasl_->mechanism() : "exchange"} + "); check both, or ask its operator";
+            failure_text_ = "the peer at " + where() + " refused the user or password (SASL "
+                            + std::string{sasl_ ? sasl_->mechanism() : "exchange"}
+                            + "); check both, or ask its operator";
         return;
     case kind::connection_opened: return on_opened();
     case kind::connection_closed: return on_closed(e.code);
@@ -53,7 +53,8 @@ void connection_core::handle_unexpected(engine::event const& e)
     using kind = engine::event_kind;
     auto const refused = [](char const* what) {
         return amqp_error{.condition = condition::not_allowed,
-                          .description = std::string{"this container is no server: it takes no "} + what,
+                          .description =
+                              std::string{"this container is no server: it takes no "} + what,
                           .info = {}};
     };
     switch (e.kind) {
@@ -83,13 +84,15 @@ failure_ptr connection_core::why_closed(std::error_code code)
     }
     if (text.empty()) {
         if (code == sluice::error::connection_closed_by_peer)
-            text = "connection to " + where() + (opening ? " refused by the peer" : " closed by the peer");
+            text = "connection to " + where()
+                   + (opening ? " refused by the peer" : " closed by the peer");
         else if (code == sluice::error::handshake_timeout)
             text = "connected to " + where() + ", but no open came";
         else
             text = "connection to " + where() + (opening ? " failed" : " ended");
     }
     why_closed_ = make_failure(code, std::move(text), std::move(error));
+    set_failure(why_closed_);  // the sessions that end now wake people who may ask
     return why_closed_;
 }
 
@@ -105,7 +108,8 @@ void connection_core::begin_close(amqp_error why, bool overtake)
         if (connecting_)
             connecting_->cancel();
         if (!engine_)
-            return finish(make_failure(failure_code_, "connection to " + where() + " closed while connecting"));
+            return finish(make_failure(failure_code_,
+                                       "connection to " + where() + " closed while connecting"));
         failure_text_ = "connection to " + where() + " closed while opening";
     }
     set_phase(detail::phase::closing);
@@ -127,7 +131,8 @@ void connection_core::finish(failure_ptr why)
     if (auto* const request = std::exchange(connect_, nullptr))
         request->finish(why->code, why);
     for (auto const& s : std::vector{sessions_}) s->on_ended(why);
-    while (auto* const r = static_cast<close_request*>(closing_.pop_front())) r->finish({}, nullptr);
+    while (auto* const r = static_cast<close_request*>(closing_.pop_front()))
+        r->finish({}, nullptr);
     for (auto* c = queue_.close(); c;) {
         auto* const next = c->next_command;
         c->refuse();
@@ -181,7 +186,10 @@ void connection_core::start_close(amqp_error why, reply_ptr<> r)
         request->refuse();
 }
 
-void connection_core::abandon(std::shared_ptr<connection_core> self) { self->start_close({}, nullptr); }
+void connection_core::abandon(std::shared_ptr<connection_core> self)
+{
+    self->start_close({}, nullptr);
+}
 
 /// The container goes: a close if the socket takes it at once, and then the end.
 class connection_core::abort_command final : public command {

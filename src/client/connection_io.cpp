@@ -4,8 +4,9 @@
 namespace sluice::client::detail {
 namespace {
 
-constexpr int reads_max = 8;                       // of one turn
-constexpr std::chrono::milliseconds linger{1'000}; // for the peer to read our close before the socket goes
+constexpr int reads_max = 8;  // of one turn
+constexpr std::chrono::milliseconds linger{
+    1'000};  // for the peer to read our close before the socket goes
 
 }  // namespace
 
@@ -17,7 +18,8 @@ void connection_core::on_ready(net::readiness which, error_code ec)
         on_stream_end(ec);
         turn();
     } else if (stream_ && !ec) {
-        scheduled_.store(true, std::memory_order_seq_cst);  // this turn takes what is pushed from here on
+        scheduled_.store(true,
+                         std::memory_order_seq_cst);  // this turn takes what is pushed from here on
         if (which == net::readiness::read)
             read();
         turn();
@@ -46,7 +48,8 @@ void connection_core::read()
 
 void connection_core::take(bytes_view octets)
 {
-    now_ = std::chrono::duration_cast<clock_time>(std::chrono::steady_clock::now().time_since_epoch());
+    now_ =
+        std::chrono::duration_cast<clock_time>(std::chrono::steady_clock::now().time_since_epoch());
     if (trace_in_)
         trace(*trace_in_, octets);
     while (!octets.empty()) {
@@ -59,8 +62,10 @@ void connection_core::on_stream_end(error_code ec)
 {
     if (ended())
         return end_stream();
-    auto const text = ec == boost::asio::error::eof ? "the peer closed the transport" : ec.message();
-    lose(make_error_code(sluice::error::connection_lost), "connection to " + where() + " lost: " + text);
+    auto const text =
+        ec == boost::asio::error::eof ? "the peer closed the transport" : ec.message();
+    lose(make_error_code(sluice::error::connection_lost),
+         "connection to " + where() + " lost: " + text);
 }
 
 void connection_core::wait_to_read()
@@ -75,7 +80,8 @@ bool connection_core::write_some()
 {
     if (!stream_ || waits_to_write_ || write_shut_)
         return false;
-    auto const size = std::max<std::size_t>(options_.output_buffer_size, engine_->outgoing_frame_max());
+    auto const size =
+        std::max<std::size_t>(options_.output_buffer_size, engine_->outgoing_frame_max());
     auto moved = false;
     if (output_left_.empty() && engine_->wants_write()) {
         if (!output_)
@@ -98,10 +104,11 @@ bool connection_core::write_some()
 bool connection_core::send()
 {
     error_code ec;
-    auto const n = stream_->write_some(boost::asio::buffer(output_left_.data(), output_left_.size()), ec);
+    auto const n =
+        stream_->write_some(boost::asio::buffer(output_left_.data(), output_left_.size()), ec);
     output_left_ = output_left_.subspan(n);
-    if (ec == boost::asio::error::would_block || ec == boost::asio::error::try_again ||
-        (!ec && !output_left_.empty())) {
+    if (ec == boost::asio::error::would_block || ec == boost::asio::error::try_again
+        || (!ec && !output_left_.empty())) {
         waits_to_write_ = true;
         stream_->async_wait(net::readiness::write, shared_from_this());
         return n > 0;
@@ -119,7 +126,8 @@ bool connection_core::send()
     return true;
 }
 
-/// Everything is said. The socket stays until the peer has heard it: closing at once could destroy it on the way.
+/// Everything is said. The socket stays until the peer has heard it: closing at once could destroy
+/// it on the way.
 void connection_core::finish_output()
 {
     write_shut_ = true;

@@ -1,6 +1,5 @@
 // How a connection begins: TCP, SASL, open.
 #include "client/connection_requests.hpp"
-
 #include "client/session_core.hpp"
 
 namespace sluice::client::detail {
@@ -10,14 +9,16 @@ void connection_core::connect_request::execute(connection_core& on)
     if (!begin()) {
         on.failure_text_ = "connecting to " + on.where() + " was cancelled";
         on.connect_ = this;
-        return on.finish(make_failure(make_error_code(sluice::error::operation_aborted), on.failure_text_));
+        return on.finish(
+            make_failure(make_error_code(sluice::error::operation_aborted), on.failure_text_));
     }
     on.connect_ = this;
     on.started_ = on.now_;
     net::tcp_options const tcp{.no_delay = on.options_.no_delay, .timeout = on.options_.timeout};
     auto self = on.shared_from_this();
-    on.connecting_ = net::connect_tcp(on.io_->context().get_executor(), on.url_.host, on.url_.port, tcp,
-                                      [self](net::connect_result r) { self->connected(std::move(r)); });
+    on.connecting_ =
+        net::connect_tcp(on.io_->context().get_executor(), on.url_.host, on.url_.port, tcp,
+                         [self](net::connect_result r) { self->connected(std::move(r)); });
 }
 
 void connection_core::connect_request::refuse() noexcept
@@ -41,7 +42,8 @@ void connection_core::connect_request::finish(std::error_code code, failure_ptr 
     auto reply = std::move(reply_);
     auto user = std::move(user_);
     delete this;
-    core->answer(*core->completions_, std::move(reply), code, std::move(why), client::connection{std::move(user)});
+    core->answer(*core->completions_, std::move(reply), code, std::move(why),
+                 client::connection{std::move(user)});
 }
 
 void connection_core::start(reply_ptr<client::connection> r)
@@ -52,7 +54,8 @@ void connection_core::start(reply_ptr<client::connection> r)
         request->refuse();
 }
 
-void connection_core::fail_start(std::error_code code, std::string text, reply_ptr<client::connection> r)
+void connection_core::fail_start(std::error_code code, std::string text,
+                                 reply_ptr<client::connection> r)
 {
     auto why = make_failure(code, std::move(text));
     set_ended(why);
@@ -67,17 +70,17 @@ engine::connection_options connection_core::engine_options() const
     engine::connection_options o;
     o.container_id = container_->id();
     o.hostname = options_.hostname.empty() ? url_.host : options_.hostname;
-    o.sasl = options_.sasl == sasl_choice::none ? engine::sasl_mode::none : engine::sasl_mode::required;
+    o.sasl =
+        options_.sasl == sasl_choice::none ? engine::sasl_mode::none : engine::sasl_mode::required;
     o.max_frame_size = options_.max_frame_size;
     o.outgoing_frame_max = options_.outgoing_frame_max;
     o.channel_max = options_.channel_max;
-    o.idle_timeout_ms = static_cast<std::uint32_t>(
-        std::clamp<std::int64_t>(options_.idle_timeout.count(), 0, std::numeric_limits<std::int32_t>::max()));
-    o.handshake_timeout_ms =
-        options_.timeout == no_timeout
-            ? 0
-            : static_cast<std::uint32_t>(
-                  std::clamp<std::int64_t>(left.count(), 1, std::numeric_limits<std::int32_t>::max()));
+    o.idle_timeout_ms = static_cast<std::uint32_t>(std::clamp<std::int64_t>(
+        options_.idle_timeout.count(), 0, std::numeric_limits<std::int32_t>::max()));
+    o.handshake_timeout_ms = options_.timeout == no_timeout
+                                 ? 0
+                                 : static_cast<std::uint32_t>(std::clamp<std::int64_t>(
+                                     left.count(), 1, std::numeric_limits<std::int32_t>::max()));
     o.offered_capabilities = options_.offered_capabilities;
     o.desired_capabilities = options_.desired_capabilities;
     o.properties = options_.properties;
@@ -89,14 +92,16 @@ void connection_core::connected(net::connect_result r)
     connecting_.reset();
     auto const nested = in_turn();  // a cancellation comes from within a turn
     turn_guard const guard{*this};
-    now_ = std::chrono::duration_cast<clock_time>(std::chrono::steady_clock::now().time_since_epoch());
+    now_ =
+        std::chrono::duration_cast<clock_time>(std::chrono::steady_clock::now().time_since_epoch());
     if (r.code && !ended()) {
         auto const code = failure_code_ ? failure_code_ : std::error_code{r.code};
         finish(make_failure(code, std::move(r.text)));
     } else if (!ended()) {
         stream_ = std::move(r.stream);
         set_text(peer_, stream_->peer());
-        auto const has_credentials = options_.user.has_value() && options_.sasl != sasl_choice::anonymous;
+        auto const has_credentials =
+            options_.user.has_value() && options_.sasl != sasl_choice::anonymous;
         sasl_wanted_ = net::sasl_wanted(has_credentials || options_.sasl == sasl_choice::plain);
         engine_.emplace(engine_options());
         std::ignore = engine_->open();
@@ -113,28 +118,33 @@ void connection_core::choose_sasl()
     std::string fault;
     auto const chosen = net::sasl_choose(sasl_wanted_, engine_->sasl_mechanisms(), &fault);
     if (chosen.empty())
-        return lose(make_error_code(sluice::error::sasl_no_common_mechanism), fault + " (" + where() + ")");
+        return lose(make_error_code(sluice::error::sasl_no_common_mechanism),
+                    fault + " (" + where() + ")");
     if (chosen == "ANONYMOUS") {
         sasl_ = net::sasl_anonymous();
     } else {
-        auto made = net::sasl_plain(
-            {.user = options_.user.value_or(""), .password = options_.password.value_or(""), .authorize_as = {}});
+        auto made = net::sasl_plain({.user = options_.user.value_or(""),
+                                     .password = options_.password.value_or(""),
+                                     .authorize_as = {}});
         if (!made)
-            return lose(made.error(), "a user or password with a NUL octet cannot be sent with SASL PLAIN");
+            return lose(made.error(),
+                        "a user or password with a NUL octet cannot be sent with SASL PLAIN");
         sasl_ = std::move(*made);
     }
     auto const first = sasl_->initial_response();
-    std::ignore = engine_->sasl_init(sasl_->mechanism(), first ? std::optional<bytes_view>{*first} : std::nullopt,
+    std::ignore = engine_->sasl_init(sasl_->mechanism(),
+                                     first ? std::optional<bytes_view>{*first} : std::nullopt,
                                      options_.hostname.empty() ? url_.host : options_.hostname);
 }
 
 void connection_core::on_sasl_challenge()
 {
-    auto answer = sasl_ ? sasl_->respond(engine_->sasl_bytes()) : result<bytes>{unexpected{sluice::error::invalid_state}};
+    auto answer = sasl_ ? sasl_->respond(engine_->sasl_bytes())
+                        : result<bytes>{unexpected{sluice::error::invalid_state}};
     if (!answer)
         return lose(make_error_code(sluice::error::sasl_auth_failed),
-                    "the peer at " + where() + " sent a SASL challenge that " + std::string{sasl_->mechanism()} +
-                        " does not have");
+                    "the peer at " + where() + " sent a SASL challenge that "
+                        + std::string{sasl_->mechanism()} + " does not have");
     std::ignore = engine_->sasl_response(*answer);
 }
 

@@ -1,7 +1,7 @@
 // The container: URLs become connections.
-#include <sluice/client/container.hpp>
-
 #include "client/connection_core.hpp"
+
+#include <sluice/client/container.hpp>
 
 #include <charconv>
 
@@ -23,8 +23,9 @@ std::string apply(net::url const& where, connection_options& o)
         auto good = true;
         if (name == "sasl") {
             good = value == "none" || value == "anonymous" || value == "plain";
-            o.sasl = value == "none" ? sasl_choice::none : value == "plain" ? sasl_choice::plain
-                                                                            : sasl_choice::anonymous;
+            o.sasl = value == "none"    ? sasl_choice::none
+                     : value == "plain" ? sasl_choice::plain
+                                        : sasl_choice::anonymous;
         } else if (name == "hostname") {
             o.hostname = value;
         } else if (name == "max_frame_size") {
@@ -36,8 +37,9 @@ std::string apply(net::url const& where, connection_options& o)
             good = read_number(value, ms);
             o.idle_timeout = milliseconds{ms};
         } else {
-            return "the URL's option '" + name +
-                   "' is unknown; there are sasl, hostname, max_frame_size, channel_max and idle_timeout_ms";
+            return "the URL's option '" + name
+                   + "' is unknown; there are sasl, hostname, max_frame_size, channel_max and "
+                     "idle_timeout_ms";
         }
         if (!good)
             return "the URL's option " + name + " has a value out of its range: " + value;
@@ -47,7 +49,8 @@ std::string apply(net::url const& where, connection_options& o)
 
 }  // namespace
 
-container::container(container_options options) : core_{std::make_shared<detail::container_core>(std::move(options))}
+container::container(container_options options)
+    : core_{std::make_shared<detail::container_core>(std::move(options))}
 {
 }
 
@@ -81,11 +84,13 @@ void container::start_connect(std::shared_ptr<detail::container_core> const& cor
         options.password = std::move(where.password);
     where.user.reset();
     where.password.reset();
-    auto const made = std::make_shared<detail::connection_core>(core, std::move(where), std::move(options));
+    auto const made =
+        std::make_shared<detail::connection_core>(core, std::move(where), std::move(options));
     if (code)
         return made->fail_start(code, std::move(fault), std::move(r));
     if (!core->add(made))
-        return made->fail_start(make_error_code(error::operation_aborted), "the container is going", std::move(r));
+        return made->fail_start(make_error_code(error::operation_aborted), "the container is going",
+                                std::move(r));
     made->start(std::move(r));
 }
 

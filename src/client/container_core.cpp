@@ -76,7 +76,8 @@ void io_thread::give_back(std::unique_ptr<std::byte[]> buffer, std::size_t size)
 }
 
 container_core::container_core(container_options options)
-    : id_{options.id.empty() ? "sluice-" + random_name() : options.id}, options_{std::move(options)},
+    : id_{options.id.empty() ? "sluice-" + random_name() : options.id},
+      options_{std::move(options)},
       tracing_{trace_wanted()},
       sink_{std::make_shared<std::function<void(std::exception_ptr)>>(
           options_.on_exception ? options_.on_exception : report)},
@@ -85,7 +86,8 @@ container_core::container_core(container_options options)
     if (!options_.handler_executor)
         pool_ = std::make_shared<handler_pool>(options_.handler_threads_max);
     completions_ = make_completions();
-    for (unsigned i = 0; i < std::max(options_.io_threads, 1u); ++i) io_.push_back(std::make_shared<io_thread>());
+    for (unsigned i = 0; i < std::max(options_.io_threads, 1u); ++i)
+        io_.push_back(std::make_shared<io_thread>());
 }
 
 std::shared_ptr<completion_queue> container_core::make_completions() const
@@ -112,8 +114,8 @@ bool container_core::add(std::shared_ptr<connection_core> const& connection)
 
 std::string container_core::unique_name(std::string_view prefix)
 {
-    return std::string{prefix} + "-" + unique_prefix_ + "-" +
-           std::to_string(next_name_.fetch_add(1, std::memory_order_relaxed));
+    return std::string{prefix} + "-" + unique_prefix_ + "-"
+           + std::to_string(next_name_.fetch_add(1, std::memory_order_relaxed));
 }
 
 void container_core::stop()

@@ -19,7 +19,8 @@
 
 namespace sluice::client::detail {
 
-/// One I/O thread. Everything on it runs one after the other, so it is the strand of each of its connections.
+/// One I/O thread. Everything on it runs one after the other, so it is the strand of each of its
+/// connections.
 class io_thread {
 public:
     io_thread();
@@ -30,7 +31,8 @@ public:
 
     boost::asio::io_context& context() noexcept { return context_; }
 
-    /// Buffers of one size, lent to connections while they read or write: idle ones hold none. On the thread only.
+    /// Buffers of one size, lent to connections while they read or write: idle ones hold none. On
+    /// the thread only.
     std::unique_ptr<std::byte[]> borrow(std::size_t size);
     void give_back(std::unique_ptr<std::byte[]> buffer, std::size_t size) noexcept;
 

@@ -1,4 +1,5 @@
-// Deadlines of waiting calls. Most calls share a few durations, and a list of one duration is sorted as it grows.
+// Deadlines of waiting calls. Most calls share a few durations, and a list of one duration is
+// sorted as it grows.
 #pragma once
 
 #include <chrono>

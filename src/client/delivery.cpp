@@ -1,8 +1,7 @@
 // Delivery handles.
-#include <sluice/client/delivery.hpp>
-
 #include "client/receiver_core.hpp"
 
+#include <sluice/client/delivery.hpp>
 #include <sluice/codec/codec.hpp>
 
 namespace sluice::client {
@@ -55,16 +54,18 @@ std::uint32_t delivery::message_format() const noexcept { return core_->message_
 bool delivery::settled() const noexcept { return core_->settled; }
 bool delivery::answered() const noexcept { return core_->answered.load(std::memory_order_acquire); }
 
-void delivery::accept() const{ check(core_->answer(outcome_kind::accepted, {})); }
-void delivery::release() const{ check(core_->answer(outcome_kind::released, {})); }
+void delivery::accept() const { check(core_->answer(outcome_kind::accepted, {})); }
+void delivery::release() const { check(core_->answer(outcome_kind::released, {})); }
 
-void delivery::reject(amqp_error why) const{
+void delivery::reject(amqp_error why) const
+{
     bytes state;
     append(state, delivery_state{rejected{.error = why.view()}});
     check(core_->answer(outcome_kind::rejected, std::move(state)));
 }
 
-void delivery::modify(modification how) const{
+void delivery::modify(modification how) const
+{
     bytes state;
     append(state, delivery_state{modified{.delivery_failed = how.delivery_failed,
                                           .undeliverable_here = how.undeliverable_here,
@@ -72,12 +73,19 @@ void delivery::modify(modification how) const{
     check(core_->answer(outcome_kind::modified, std::move(state)));
 }
 
-void delivery::answer(bytes encoded_state) const{ check(core_->answer(outcome_kind::unknown, std::move(encoded_state))); }
+void delivery::answer(bytes encoded_state) const
+{
+    check(core_->answer(outcome_kind::unknown, std::move(encoded_state)));
+}
 
 bytes delivery::accepted_state() { return {encoded_accepted.begin(), encoded_accepted.end()}; }
 
-void delivery::start_settle(bytes state, detail::reply_ptr<> r) const{ core_->start_settle(std::move(state), std::move(r)); }
-void delivery::start_read(std::span<std::byte> into, detail::reply_ptr<std::size_t> r) const{
+void delivery::start_settle(bytes state, detail::reply_ptr<> r) const
+{
+    core_->start_settle(std::move(state), std::move(r));
+}
+void delivery::start_read(std::span<std::byte> into, detail::reply_ptr<std::size_t> r) const
+{
     core_->start_read(into, std::move(r));
 }
 

@@ -26,7 +26,8 @@ public:
         auto& d = delivery_;
         if (!d.incoming || d.settled) {
             auto const gone = !d.settled;
-            return finish(gone ? make_error_code(sluice::error::stale_delivery) : std::error_code{}, nullptr);
+            return finish(gone ? make_error_code(sluice::error::stale_delivery) : std::error_code{},
+                          nullptr);
         }
         d.settling_ = this;
         on.deadlines().arm(*this, d.link->timeout(), on.now());
@@ -43,7 +44,8 @@ public:
     }
     void give_up(std::error_code why) override
     {
-        finish(why, make_failure(why, "the sender has not settled the delivery; the answer stays given"));
+        finish(why, make_failure(
+                        why, "the sender has not settled the delivery; the answer stays given"));
     }
     void finish(std::error_code code, failure_ptr why)
     {
@@ -79,8 +81,10 @@ public:
         if (!begin())
             return finish(make_error_code(sluice::error::operation_aborted), nullptr, 0);
         if (d.reading_)
-            return finish(make_error_code(sluice::error::invalid_state),
-                          make_failure(make_error_code(sluice::error::invalid_state), "one read at a time"), 0);
+            return finish(
+                make_error_code(sluice::error::invalid_state),
+                make_failure(make_error_code(sluice::error::invalid_state), "one read at a time"),
+                0);
         d.reading_ = this;
         d.serve_reader();
     }
@@ -101,7 +105,8 @@ public:
         auto reply = std::move(reply_);
         delete this;
         d.unref();
-        l->connection()->answer(*l->completions(), std::move(reply), code, std::move(why), std::size_t{size});
+        l->connection()->answer(*l->completions(), std::move(reply), code, std::move(why),
+                                std::size_t{size});
     }
 
     std::span<std::byte> into() const noexcept { return into_; }
@@ -201,7 +206,8 @@ void delivery_core::serve_reader()
         if (!incoming->complete())
             return;
         reading_ = nullptr;
-        return r->finish(std::error_code{boost::system::error_code{boost::asio::error::eof}}, nullptr, 0);
+        return r->finish(std::error_code{boost::system::error_code{boost::asio::error::eof}},
+                         nullptr, 0);
     }
     auto const n = std::min(body.size(), r->into().size());
     std::memcpy(r->into().data(), body.data(), n);

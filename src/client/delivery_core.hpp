@@ -8,7 +8,8 @@
 
 namespace sluice::client::detail {
 
-/// Counted by its handles; made on the strand, goes where its last handle goes. As a command it carries the answer.
+/// Counted by its handles; made on the strand, goes where its last handle goes. As a command it
+/// carries the answer.
 class delivery_core final : public command {
 public:
     explicit delivery_core(std::shared_ptr<receiver_core> link);
@@ -16,7 +17,10 @@ public:
 
     void ref() noexcept { count_.fetch_add(1, std::memory_order_relaxed); }
     void unref() noexcept;
-    static client::delivery adopt(delivery_core* d) noexcept { return client::delivery{d, client::delivery::adopt{}}; }
+    static client::delivery adopt(delivery_core* d) noexcept
+    {
+        return client::delivery{d, client::delivery::adopt{}};
+    }
 
     void execute(connection_core& on) override;
     void refuse() noexcept override;

@@ -32,12 +32,15 @@ public:
 protected:
     ~endpoint() = default;
     void set_phase(detail::phase p) noexcept { phase_.store(p, std::memory_order_release); }
+    /// Before anybody is woken by it.
+    void set_failure(failure_ptr why)
+    {
+        std::lock_guard const lock{mutex_};
+        failure_ = std::move(why);
+    }
     void set_ended(failure_ptr why)
     {
-        {
-            std::lock_guard const lock{mutex_};
-            failure_ = std::move(why);
-        }
+        set_failure(std::move(why));
         set_phase(detail::phase::ended);
     }
     std::string text(std::string const& guarded) const

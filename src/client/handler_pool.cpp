@@ -19,7 +19,8 @@ thread_local pool_state const* worker_of = nullptr;
 
 }  // namespace
 
-/// Outlives the pool while one of its threads, perhaps the one that destroys the pool, is still at work.
+/// Outlives the pool while one of its threads, perhaps the one that destroys the pool, is still at
+/// work.
 struct pool_state : std::enable_shared_from_this<pool_state> {
     explicit pool_state(unsigned max)
         : threads_max{std::max(max, 1u)},
@@ -92,7 +93,9 @@ struct pool_state : std::enable_shared_from_this<pool_state> {
     {
         std::unique_lock lock{mutex};
         while (!stopping) {
-            auto const pressed = [this] { return stopping || (waiting > idle && threads < threads_max); };
+            auto const pressed = [this] {
+                return stopping || (waiting > idle && threads < threads_max);
+            };
             if (!watch_here.wait_for(lock, idle_max, pressed))
                 break;
             auto const before = taken;
@@ -141,7 +144,9 @@ struct pool_state : std::enable_shared_from_this<pool_state> {
     bool stopping = false;
 };
 
-handler_pool::handler_pool(unsigned threads_max) : state_{std::make_shared<pool_state>(threads_max)} {}
+handler_pool::handler_pool(unsigned threads_max) : state_{std::make_shared<pool_state>(threads_max)}
+{
+}
 
 handler_pool::~handler_pool()
 {

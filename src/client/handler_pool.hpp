@@ -22,11 +22,13 @@ protected:
 
 struct pool_state;
 
-/// Begins with no thread. Grows to the number of processors at once, and beyond only when a task has waited for 5 ms
-/// while no thread took one; never beyond `threads_max`: then tasks wait. A thread without work for 10 s ends.
+/// Begins with no thread. Grows to the number of processors at once, and beyond only when a task
+/// has waited for 5 ms while no thread took one; never beyond `threads_max`: then tasks wait. A
+/// thread without work for 10 s ends.
 ///
 /// Executors keep the pool's memory, so that one which outlives stop() is harmless.
-class handler_pool : public boost::asio::execution_context, public std::enable_shared_from_this<handler_pool> {
+class handler_pool : public boost::asio::execution_context,
+                     public std::enable_shared_from_this<handler_pool> {
 public:
     explicit handler_pool(unsigned threads_max);
     ~handler_pool();
@@ -64,12 +66,19 @@ class handler_pool::executor_type {
 public:
     explicit executor_type(std::shared_ptr<handler_pool> pool) noexcept : pool_{std::move(pool)} {}
 
-    boost::asio::execution_context& query(boost::asio::execution::context_t) const noexcept { return *pool_; }
-    static constexpr boost::asio::execution::blocking_t query(boost::asio::execution::blocking_t) noexcept
+    boost::asio::execution_context& query(boost::asio::execution::context_t) const noexcept
+    {
+        return *pool_;
+    }
+    static constexpr boost::asio::execution::blocking_t query(
+        boost::asio::execution::blocking_t) noexcept
     {
         return boost::asio::execution::blocking.never;
     }
-    executor_type require(boost::asio::execution::blocking_t::never_t) const noexcept { return *this; }
+    executor_type require(boost::asio::execution::blocking_t::never_t) const noexcept
+    {
+        return *this;
+    }
 
     template <class F>
     void execute(F&& f) const
@@ -83,6 +92,9 @@ private:
     std::shared_ptr<handler_pool> pool_;
 };
 
-inline handler_pool::executor_type handler_pool::get_executor() noexcept { return executor_type{shared_from_this()}; }
+inline handler_pool::executor_type handler_pool::get_executor() noexcept
+{
+    return executor_type{shared_from_this()};
+}
 
 }  // namespace sluice::client::detail

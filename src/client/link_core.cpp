@@ -11,7 +11,9 @@ constexpr std::chrono::milliseconds late_reason_max{100};
 
 /// Views of texts, for fields of symbols.
 struct symbol_list {
-    explicit symbol_list(std::vector<std::string> const& texts) : items(texts.begin(), texts.end()) {}
+    explicit symbol_list(std::vector<std::string> const& texts) : items(texts.begin(), texts.end())
+    {
+    }
     symbols view() const noexcept { return std::span<symbol const>{items}; }
     std::vector<symbol> items;
 };
@@ -76,7 +78,8 @@ void link_core::attach_request::execute(connection_core& on)
     auto& s = *l.session_;
     l.attach_ = this;
     if (!begin())
-        return l.on_ended(make_failure(make_error_code(sluice::error::operation_aborted), "attach was cancelled"));
+        return l.on_ended(make_failure(make_error_code(sluice::error::operation_aborted),
+                                       "attach was cancelled"));
     if (!s.engine() || s.ended())
         return l.on_ended(s.failure());
     auto made = l.attach(*s.engine());
@@ -166,9 +169,13 @@ private:
 // ---- any thread
 
 link_core::link_core(std::shared_ptr<session_core> session, std::shared_ptr<session_core> user,
-                     std::shared_ptr<connection_core> connection_user, link_options const& options, char const* kind)
-    : session_{std::move(session)}, session_user_{std::move(user)}, connection_user_{std::move(connection_user)},
-      name_{options.name.empty() ? session_->connection()->container().unique_name(kind) : options.name},
+                     std::shared_ptr<connection_core> connection_user, link_options const& options,
+                     char const* kind)
+    : session_{std::move(session)},
+      session_user_{std::move(user)},
+      connection_user_{std::move(connection_user)},
+      name_{options.name.empty() ? session_->connection()->container().unique_name(kind)
+                                 : options.name},
       timeout_{options.timeout.count() == 0 ? session_->timeout() : options.timeout}
 {
 }
@@ -201,7 +208,8 @@ void link_core::abandon(std::shared_ptr<link_core> self)
 
 failure_ptr link_core::closed_locally() const
 {
-    return make_failure(make_error_code(sluice::error::closed_locally), refers_to() + " closed by this side");
+    return make_failure(make_error_code(sluice::error::closed_locally),
+                        refers_to() + " closed by this side");
 }
 
 void link_core::handle(engine::event const& e)
@@ -231,13 +239,16 @@ void link_core::on_detach(std::error_code code)
     auto error = engine_link_->error();
     if (phase() == detail::phase::closing && error.empty())
         return on_ended(closed_locally());
-    auto text = code == sluice::error::link_refused || attach_ ? refers_to() + " refused by the peer"
-                                                               : refers_to() + " detached by the peer";
+    auto text = code == sluice::error::link_refused || attach_
+                    ? refers_to() + " refused by the peer"
+                    : refers_to() + " detached by the peer";
     if (code != sluice::error::link_detached_by_peer && code != sluice::error::link_refused && code)
         text = refers_to() + " ended";
-    auto const nameless = error.empty();
-    held_back_ = make_failure(code ? code : make_error_code(sluice::error::link_detached_by_peer), std::move(text),
-                              std::move(error));
+    // Where the end came in the same octets, its event follows.
+    auto const nameless =
+        error.empty() || engine_link_->session().state() != engine::session_state::mapped;
+    held_back_ = make_failure(code ? code : make_error_code(sluice::error::link_detached_by_peer),
+                              std::move(text), std::move(error));
     if (!nameless)
         return on_ended(held_back_);
     core().deadlines().arm(late_, late_reason_max, core().now());
@@ -253,7 +264,8 @@ void link_core::begin_close(amqp_error why, bool overtake)
     std::ignore = engine_link_->detach(true, std::move(why), overtake);
 }
 
-/// The detach goes out; its answer is nobody's business, so the session need not wait for it either.
+/// The detach goes out; its answer is nobody's business, so the session need not wait for it
+/// either.
 void link_core::close_abandoned()
 {
     begin_close({}, false);
@@ -261,7 +273,8 @@ void link_core::close_abandoned()
     connection_user_.reset();
 }
 
-/// The peer's state of the link is not known: it is detached at once, and what the peer may still say is dropped.
+/// The peer's state of the link is not known: it is detached at once, and what the peer may still
+/// say is dropped.
 void link_core::give_up(std::error_code why, std::string what)
 {
     if (ended())
@@ -302,7 +315,8 @@ void link_core::settle_calls(failure_ptr const& why)
         core().deadlines().disarm(*request);
         request->finish(why ? why->code : make_error_code(sluice::error::link_not_attached), why);
     }
-    while (auto* const r = static_cast<close_request*>(closing_.pop_front())) r->finish({}, nullptr);
+    while (auto* const r = static_cast<close_request*>(closing_.pop_front()))
+        r->finish({}, nullptr);
 }
 
 }  // namespace sluice::client::detail

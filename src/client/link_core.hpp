@@ -1,4 +1,5 @@
-// What both ends of a link have in common on the strand: attach, detach, and the reason that comes late.
+// What both ends of a link have in common on the strand: attach, detach, and the reason that comes
+// late.
 #pragma once
 
 #include "client/session_core.hpp"
@@ -12,8 +13,14 @@ public:
     // ---- any thread
 
     std::shared_ptr<session_core> const& session() const noexcept { return session_; }
-    std::shared_ptr<connection_core> const& connection() const noexcept { return session_->connection(); }
-    std::shared_ptr<completion_queue> const& completions() const noexcept { return session_->completions(); }
+    std::shared_ptr<connection_core> const& connection() const noexcept
+    {
+        return session_->connection();
+    }
+    std::shared_ptr<completion_queue> const& completions() const noexcept
+    {
+        return session_->completions();
+    }
     milliseconds timeout() const noexcept { return timeout_; }
     std::string const& name() const noexcept { return name_; }
     std::string address() const { return text(address_); }
@@ -33,7 +40,8 @@ public:
 
 protected:
     link_core(std::shared_ptr<session_core> session, std::shared_ptr<session_core> user,
-              std::shared_ptr<connection_core> connection_user, link_options const& options, char const* kind);
+              std::shared_ptr<connection_core> connection_user, link_options const& options,
+              char const* kind);
 
     class attach_request;
     class close_request;
@@ -64,7 +72,8 @@ protected:
     engine::link* engine_link_ = nullptr;
 
 private:
-    /// A detach without an error may be the first half of an end or close with one: Broker-J 10.1 sends both.
+    /// A detach without an error may be the first half of an end or close with one: Broker-J 10.1
+    /// sends both.
     class late_reason final : public timed {
     public:
         explicit late_reason(link_core& of) : of_{of} {}
@@ -93,7 +102,10 @@ private:
 /// A call that opens a link. The result is made by whoever knows its type.
 class link_core::attach_request : public request {
 public:
-    attach_request(std::shared_ptr<link_core> l, milliseconds timeout) : link_{std::move(l)}, timeout_{timeout} {}
+    attach_request(std::shared_ptr<link_core> l, milliseconds timeout)
+        : link_{std::move(l)}, timeout_{timeout}
+    {
+    }
     void execute(connection_core& on) final;
     void refuse() noexcept final;
     void give_up(std::error_code why) final;

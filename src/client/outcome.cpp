@@ -1,6 +1,5 @@
 // Outcomes from the encoded states that a peer sends. [3.4]
 #include <sluice/client/outcome.hpp>
-
 #include <sluice/codec/codec.hpp>
 
 namespace sluice::client {
@@ -39,8 +38,14 @@ amqp_error const& outcome::error() const noexcept
 }
 
 bool outcome::delivery_failed() const noexcept { return details_ && details_->delivery_failed; }
-bool outcome::undeliverable_here() const noexcept { return details_ && details_->undeliverable_here; }
-bytes_view outcome::state() const noexcept { return details_ ? bytes_view{details_->state} : bytes_view{}; }
+bool outcome::undeliverable_here() const noexcept
+{
+    return details_ && details_->undeliverable_here;
+}
+bytes_view outcome::state() const noexcept
+{
+    return details_ ? bytes_view{details_->state} : bytes_view{};
+}
 
 std::string outcome::to_string() const
 {
@@ -48,11 +53,12 @@ std::string outcome::to_string() const
     case outcome_kind::none: return "settled without an outcome";
     case outcome_kind::received: return "received";
     case outcome_kind::accepted: return "accepted";
-    case outcome_kind::rejected: return error().empty() ? "rejected" : "rejected: " + error().to_string();
+    case outcome_kind::rejected:
+        return error().empty() ? "rejected" : "rejected: " + error().to_string();
     case outcome_kind::released: return "released";
     case outcome_kind::modified:
-        return std::string{"modified"} + (delivery_failed() ? ", delivery failed" : "") +
-               (undeliverable_here() ? ", undeliverable here" : "");
+        return std::string{"modified"} + (delivery_failed() ? ", delivery failed" : "")
+               + (undeliverable_here() ? ", undeliverable here" : "");
     case outcome_kind::declared: return "declared";
     case outcome_kind::transactional: return "provisional, in a transaction";
     case outcome_kind::unknown: break;
@@ -63,9 +69,12 @@ std::string outcome::to_string() const
 outcome const& outcome::or_throw() const
 {
     switch (kind_) {
-    case outcome_kind::rejected: net::throw_error(make_error_code(sluice::error::rejected), to_string());
-    case outcome_kind::released: net::throw_error(make_error_code(sluice::error::released), to_string());
-    case outcome_kind::modified: net::throw_error(make_error_code(sluice::error::modified), to_string());
+    case outcome_kind::rejected:
+        net::throw_error(make_error_code(sluice::error::rejected), to_string());
+    case outcome_kind::released:
+        net::throw_error(make_error_code(sluice::error::released), to_string());
+    case outcome_kind::modified:
+        net::throw_error(make_error_code(sluice::error::modified), to_string());
     default: return *this;
     }
 }

@@ -1,19 +1,28 @@
 // Receiver handles.
-#include <sluice/client/receiver.hpp>
-
 #include "client/receiver_core.hpp"
+
+#include <sluice/client/receiver.hpp>
 
 namespace sluice::client {
 
 using flags = detail::flow_request;
 
-delivery receiver::try_receive() const{ return core_->try_receive(); }
-void receiver::on_message(std::function<void(delivery)> handler) const{ core_->set_handler(std::move(handler)); }
+delivery receiver::try_receive() const { return core_->try_receive(); }
+void receiver::on_message(std::function<void(delivery)> handler) const
+{
+    core_->set_handler(std::move(handler));
+}
 
-void receiver::add_credit(std::uint32_t more) const{ core_->credit_request(flags::add, more); }
-void receiver::set_credit(std::uint32_t credit) const{ core_->credit_request(flags::set, credit); }
-void receiver::set_credit_window(std::uint32_t window) const{ core_->credit_request(flags::window, window); }
-void receiver::request_flow(bool echo) const{ core_->credit_request(echo ? flags::flow | flags::echo : flags::flow, 0); }
+void receiver::add_credit(std::uint32_t more) const { core_->credit_request(flags::add, more); }
+void receiver::set_credit(std::uint32_t credit) const { core_->credit_request(flags::set, credit); }
+void receiver::set_credit_window(std::uint32_t window) const
+{
+    core_->credit_request(flags::window, window);
+}
+void receiver::request_flow(bool echo) const
+{
+    core_->credit_request(echo ? flags::flow | flags::echo : flags::flow, 0);
+}
 
 std::string const& receiver::name() const noexcept { return core_->name(); }
 std::string receiver::address() const { return core_->address(); }

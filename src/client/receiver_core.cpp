@@ -6,16 +6,21 @@
 namespace sluice::client::detail {
 namespace {
 
-constexpr std::array<std::byte, 4> encoded_released{std::byte{0x00}, std::byte{0x53}, std::byte{0x26},
-                                                    std::byte{0x45}};
-constexpr std::size_t copied_max = 4096;  // octets; copying fewer is cheaper than giving their memory away
+constexpr std::array<std::byte, 4> encoded_released{std::byte{0x00}, std::byte{0x53},
+                                                    std::byte{0x26}, std::byte{0x45}};
+constexpr std::size_t copied_max =
+    4096;  // octets; copying fewer is cheaper than giving their memory away
 
 }  // namespace
 
-receiver_core::receiver_core(std::shared_ptr<session_core> session, std::shared_ptr<session_core> user,
-                             std::shared_ptr<connection_core> connection_user, receiver_options options)
-    : link_core{std::move(session), std::move(user), std::move(connection_user), options, "receiver"},
-      options_{std::move(options)}, pump_{std::make_unique<message_pump>(*this)},
+receiver_core::receiver_core(std::shared_ptr<session_core> session,
+                             std::shared_ptr<session_core> user,
+                             std::shared_ptr<connection_core> connection_user,
+                             receiver_options options)
+    : link_core{std::move(session), std::move(user), std::move(connection_user), options,
+                "receiver"},
+      options_{std::move(options)},
+      pump_{std::make_unique<message_pump>(*this)},
       room_{std::make_unique<room_command>(*this)}
 {
 }
@@ -54,8 +59,8 @@ result<engine::link*> receiver_core::attach(engine::session& on)
     return *made;
 }
 
-/// No credit before: a flow that crosses the refusal of its link ends the whole session at some peers (Broker-J 10.1.0
-/// forgets the handle with its detach and knows it no longer).
+/// No credit before: a flow that crosses the refusal of its link ends the whole session at some
+/// peers (Broker-J 10.1.0 forgets the handle with its detach and knows it no longer).
 void receiver_core::on_attached()
 {
     if (options_.credit_window > 0)
@@ -77,7 +82,8 @@ void receiver_core::credit_request(std::uint64_t what, std::uint32_t value)
 {
     if (ended() || connection()->ended())
         return;
-    if (drains_.load(std::memory_order_acquire) > 0) {  // else it would overtake the drain before it
+    if (drains_.load(std::memory_order_acquire)
+        > 0) {  // else it would overtake the drain before it
         auto* const c = new credit_command{self(), what | value};
         if (!connection()->push(*c))
             c->refuse();
@@ -127,7 +133,9 @@ void receiver_core::on_event(engine::event const& e)
             record->on_settled_by_peer();
         return;
     case kind::drained:
-        while (auto* const r = static_cast<drain_request*>(drainers_.pop_front())) r->finish({}, nullptr);
+        publish();
+        while (auto* const r = static_cast<drain_request*>(drainers_.pop_front()))
+            r->finish({}, nullptr);
         return;
     default: return;
     }
@@ -195,8 +203,8 @@ void receiver_core::remove_record(delivery_core& d) noexcept
     d.next_record = d.previous_record = nullptr;
 }
 
-/// Moves what there is room for, then serves who waits: calls first, else the handler.
-void receiver_core::move_to_inbox()
+/// Moves what there is room for, or `all`, then serves who waits: calls first, else the handler.
+void receiver_core::move_to_inbox(bool all)
 {
     auto room = std::size_t{0};
     auto octets = std::size_t{0};
@@ -209,9 +217,9 @@ void receiver_core::move_to_inbox()
     delivery_core* last = nullptr;
     auto count = std::size_t{0};
     auto added = std::size_t{0};
-    while (count < room && !backlog_.empty()) {
+    while ((all || count < room) && !backlog_.empty()) {
         auto const size = backlog_.front()->body().size();
-        if (octets + added > 0 && octets + added + size > options_.inbox_bytes_max)
+        if (!all && octets + added > 0 && octets + added + size > options_.inbox_bytes_max)
             break;
         auto* const record = make_record(*backlog_.front());
         backlog_.pop_front();
@@ -274,8 +282,8 @@ void receiver_core::settle(delivery_core& d)
     else
         state = {d.answer_state};
     // In mode second the sender has the last word: until then it is ours.
-    auto const stays = r->rcv_settle_mode() == receiver_settle_mode::second && incoming->complete() &&
-                       !incoming->settled() && !state.empty();
+    auto const stays = r->rcv_settle_mode() == receiver_settle_mode::second && incoming->complete()
+                       && !incoming->settled() && !state.empty();
     if (!stays || !d.waits_for_settlement()) {
         incoming->context = nullptr;
         remove_record(d);
@@ -289,6 +297,8 @@ void receiver_core::settle(delivery_core& d)
 
 void receiver_core::on_detached(failure_ptr const& why)
 {
+    if (engine() && !abandoned())
+        move_to_inbox(true);  // what came before the end can still be received
     request_list left;
     std::shared_ptr<std::function<void(client::delivery)>> handler;
     {
@@ -315,7 +325,8 @@ void receiver_core::on_released()
     }
 }
 
-/// Nobody can receive any more: what was not taken goes back, and the link goes when the rest is answered.
+/// Nobody can receive any more: what was not taken goes back, and the link goes when the rest is
+/// answered.
 void receiver_core::on_abandoned()
 {
     set_handler({});

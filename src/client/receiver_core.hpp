@@ -29,7 +29,10 @@ public:
 
     // ---- strand
 
-    engine::receiver* engine() const noexcept { return static_cast<engine::receiver*>(engine_link_); }
+    engine::receiver* engine() const noexcept
+    {
+        return static_cast<engine::receiver*>(engine_link_);
+    }
     bool streamed() const noexcept { return options_.streamed; }
     void settle(delivery_core& d);
     /// It refers to the engine no longer.
@@ -45,7 +48,10 @@ private:
     class room_command;
     class message_pump;
 
-    std::string refers_to() const override { return "receiver from " + quoted_address(options_.source); }
+    std::string refers_to() const override
+    {
+        return "receiver from " + quoted_address(options_.source);
+    }
     result<engine::link*> attach(engine::session& on) override;
     std::string remote_address(engine::link const& l) const override;
     void on_attached() override;
@@ -56,11 +62,14 @@ private:
     void apply(std::uint64_t what) override;
     void apply_credit(std::uint64_t what);
 
-    std::shared_ptr<receiver_core> self() { return std::static_pointer_cast<receiver_core>(shared_from_this()); }
+    std::shared_ptr<receiver_core> self()
+    {
+        return std::static_pointer_cast<receiver_core>(shared_from_this());
+    }
     void on_delivery(engine::incoming_delivery& d);
     void on_aborted(engine::incoming_delivery& d);
     delivery_core* make_record(engine::incoming_delivery& d);
-    void move_to_inbox();
+    void move_to_inbox(bool all = false);
     void serve();
     void close_when_idle();
     delivery_core* pop(bool& wants_room) noexcept;
@@ -76,7 +85,7 @@ private:
     delivery_core* last_ = nullptr;
     std::size_t inbox_size_ = 0;
     std::size_t inbox_bytes_ = 0;
-    bool full_ = false;     // more waits in the engine
+    bool full_ = false;  // more waits in the engine
     bool detached_ = false;
     request_list receivers_;
     std::shared_ptr<std::function<void(client::delivery)>> handler_;

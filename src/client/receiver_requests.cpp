@@ -4,7 +4,8 @@
 namespace sluice::client::detail {
 namespace {
 
-constexpr int pumped_max = 64;  // deliveries to one handler before others of the session have their turn
+constexpr int pumped_max =
+    64;  // deliveries to one handler before others of the session have their turn
 
 /// Destroys a handler where handlers run: its captures are the user's.
 class disposal final : public reply_base {
@@ -36,8 +37,10 @@ void receiver_core::open_request::finish(std::error_code code, failure_ptr why)
 void receiver_core::receive_request::execute(connection_core& on)
 {
     if (!begin())
-        return finish(make_error_code(sluice::error::operation_aborted),
-                      make_failure(make_error_code(sluice::error::operation_aborted), "receive cancelled"), {});
+        return finish(
+            make_error_code(sluice::error::operation_aborted),
+            make_failure(make_error_code(sluice::error::operation_aborted), "receive cancelled"),
+            {});
     auto const l = link_;
     auto detached = false;
     {
@@ -68,13 +71,15 @@ void receiver_core::receive_request::give_up(std::error_code why)
     }
     auto const in_time = why == sluice::error::timed_out;
     finish(why,
-           make_failure(why, link_->refers_to() + (in_time ? ": no delivery within " + std::to_string(timeout_.count()) +
-                                                                 " ms"
-                                                           : ": receive cancelled")),
+           make_failure(why, link_->refers_to()
+                                 + (in_time ? ": no delivery within "
+                                                  + std::to_string(timeout_.count()) + " ms"
+                                            : ": receive cancelled")),
            {});
 }
 
-void receiver_core::receive_request::finish(std::error_code code, failure_ptr why, client::delivery d)
+void receiver_core::receive_request::finish(std::error_code code, failure_ptr why,
+                                            client::delivery d)
 {
     auto const l = link_;
     if (armed())
@@ -134,7 +139,8 @@ void receiver_core::start_receive(milliseconds timeout, reply_ptr<client::delive
         }
     }
     if (code == sluice::error::invalid_state)
-        why = make_failure(code, refers_to() + " has a handler (on_message), which gets every delivery");
+        why = make_failure(code,
+                           refers_to() + " has a handler (on_message), which gets every delivery");
     if (found)
         hand_out(*found, wants_room);
     core().answer(*completions(), std::move(r), code, std::move(why),
@@ -176,7 +182,9 @@ void receiver_core::room_command::execute(connection_core&)
 
 void receiver_core::set_handler(std::function<void(client::delivery)> handler)
 {
-    auto made = handler ? std::make_shared<std::function<void(client::delivery)>>(std::move(handler)) : nullptr;
+    auto made = handler
+                    ? std::make_shared<std::function<void(client::delivery)>>(std::move(handler))
+                    : nullptr;
     auto starts = false;
     {
         std::lock_guard const lock{mutex_};

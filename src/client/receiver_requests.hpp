@@ -7,7 +7,8 @@ namespace sluice::client::detail {
 
 class receiver_core::open_request final : public attach_request {
 public:
-    open_request(std::shared_ptr<receiver_core> l, std::shared_ptr<receiver_core> user, reply_ptr<client::receiver> r)
+    open_request(std::shared_ptr<receiver_core> l, std::shared_ptr<receiver_core> user,
+                 reply_ptr<client::receiver> r)
         : attach_request{l, l->timeout()}, user_{std::move(user)}, reply_{std::move(r)}
     {
         accept_cancellation(*reply_, link_->connection());
@@ -20,10 +21,12 @@ private:
     reply_ptr<client::receiver> reply_;
 };
 
-/// Waits for a delivery. Without deadline and cancellation it joins the queue where it is made; else on the strand.
+/// Waits for a delivery. Without deadline and cancellation it joins the queue where it is made;
+/// else on the strand.
 class receiver_core::receive_request final : public request {
 public:
-    receive_request(std::shared_ptr<receiver_core> l, milliseconds timeout, reply_ptr<client::delivery> r)
+    receive_request(std::shared_ptr<receiver_core> l, milliseconds timeout,
+                    reply_ptr<client::delivery> r)
         : link_{std::move(l)}, timeout_{timeout}, reply_{std::move(r)}
     {
         accept_cancellation(*reply_, link_->connection());
@@ -43,7 +46,8 @@ private:
 
 class receiver_core::drain_request final : public request {
 public:
-    drain_request(std::shared_ptr<receiver_core> l, reply_ptr<> r) : link_{std::move(l)}, reply_{std::move(r)}
+    drain_request(std::shared_ptr<receiver_core> l, reply_ptr<> r)
+        : link_{std::move(l)}, reply_{std::move(r)}
     {
         link_->drains_.fetch_add(1, std::memory_order_acq_rel);
         accept_cancellation(*reply_, link_->connection());
@@ -62,7 +66,10 @@ private:
 /// Credit that must not overtake a drain.
 class receiver_core::credit_command final : public command {
 public:
-    credit_command(std::shared_ptr<receiver_core> l, std::uint64_t what) : link_{std::move(l)}, what_{what} {}
+    credit_command(std::shared_ptr<receiver_core> l, std::uint64_t what)
+        : link_{std::move(l)}, what_{what}
+    {
+    }
     void execute(connection_core&) override
     {
         link_->apply_credit(what_);
@@ -91,7 +98,8 @@ private:
     std::atomic<bool> queued_{false};
 };
 
-/// Hands deliveries to the handler, in the place of an answer on the session's executor; part of its receiver.
+/// Hands deliveries to the handler, in the place of an answer on the session's executor; part of
+/// its receiver.
 class receiver_core::message_pump final : public reply_base {
 public:
     explicit message_pump(receiver_core& l) : reply_base{true}, link_{l} {}

@@ -9,9 +9,9 @@
 namespace sluice::client::detail {
 namespace {
 
-constexpr std::size_t class_count = 5;  // 64, 128, 256, 512, 1024 octets
-constexpr std::size_t batch = 32;       // blocks that move between a thread and the depot at once
-constexpr std::size_t depot_max = 4096; // blocks of one class that the depot keeps
+constexpr std::size_t class_count = 5;   // 64, 128, 256, 512, 1024 octets
+constexpr std::size_t batch = 32;        // blocks that move between a thread and the depot at once
+constexpr std::size_t depot_max = 4096;  // blocks of one class that the depot keeps
 
 constexpr std::size_t class_of(std::size_t size) noexcept
 {
@@ -58,7 +58,8 @@ struct depot {
 
 depot& shared() noexcept
 {
-    static auto* const the = new depot;  // never destroyed: threads may give blocks back until the very end
+    static auto* const the =
+        new depot;  // never destroyed: threads may give blocks back until the very end
     return *the;
 }
 
@@ -68,7 +69,8 @@ struct cache {
     {
         auto& d = shared();
         std::lock_guard const lock{d.mutex};
-        for (std::size_t i = 0; i < class_count; ++i) stacks[i].move_to(d.stacks[i], stacks[i].size);
+        for (std::size_t i = 0; i < class_count; ++i)
+            stacks[i].move_to(d.stacks[i], stacks[i].size);
     }
 };
 

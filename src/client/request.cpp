@@ -22,7 +22,8 @@ void cancel_token::execute(connection_core&)
         target->give_up(make_error_code(sluice::error::operation_aborted));
 }
 
-void request::accept_cancellation(reply_base& from, std::shared_ptr<connection_core> const& connection)
+void request::accept_cancellation(reply_base& from,
+                                  std::shared_ptr<connection_core> const& connection)
 {
     if (!from.cancellable())
         return;

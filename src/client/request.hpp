@@ -1,4 +1,5 @@
-// A call that waits for its answer: on the strand it can be answered, given up at its deadline, or cancelled.
+// A call that waits for its answer: on the strand it can be answered, given up at its deadline, or
+// cancelled.
 #pragma once
 
 #include "client/command_queue.hpp"
@@ -11,9 +12,14 @@ namespace sluice::client::detail {
 class request;
 
 /// The way of a cancellation signal to the strand. Outlives the request it is for.
-class cancel_token final : public canceller, public command, public std::enable_shared_from_this<cancel_token> {
+class cancel_token final : public canceller,
+                           public command,
+                           public std::enable_shared_from_this<cancel_token> {
 public:
-    explicit cancel_token(std::shared_ptr<connection_core> connection) : connection_{std::move(connection)} {}
+    explicit cancel_token(std::shared_ptr<connection_core> connection)
+        : connection_{std::move(connection)}
+    {
+    }
 
     void cancel() noexcept override;
     void execute(connection_core& on) override;
@@ -32,13 +38,15 @@ private:
     std::atomic<bool> queued_{false};
 };
 
-/// Lives on the strand from its execute() on; in at most one list of calls waiting for the same thing.
+/// Lives on the strand from its execute() on; in at most one list of calls waiting for the same
+/// thing.
 class request : public command, public timed {
 public:
     request* next_waiting = nullptr;
     request* previous_waiting = nullptr;
 
-    /// The deadline has passed (error::timed_out) or the caller cancelled (error::operation_aborted).
+    /// The deadline has passed (error::timed_out) or the caller cancelled
+    /// (error::operation_aborted).
     virtual void give_up(std::error_code why) = 0;
     void on_time() override { give_up(make_error_code(sluice::error::timed_out)); }
 

@@ -1,8 +1,7 @@
 // Sender handles.
-#include <sluice/client/sender.hpp>
-
 #include "client/sender_core.hpp"
 
+#include <sluice/client/sender.hpp>
 #include <sluice/codec/message_writer.hpp>
 
 namespace sluice::client {
@@ -22,23 +21,38 @@ encoded_message sender::encode(std::string_view text)
     return out;
 }
 
-outcome sender::send(encoded_message m, send_options options) const{
-    return detail::wait_for<outcome>(
-        [&](detail::reply_ptr<outcome> r) { start_send(std::move(m), options, false, std::move(r)); });
+outcome sender::send(encoded_message m, send_options options) const
+{
+    return detail::wait_for<outcome>([&](detail::reply_ptr<outcome> r) {
+        start_send(std::move(m), options, false, std::move(r));
+    });
 }
-outcome sender::send(message const& m, send_options options) const{ return send(encode(m), std::move(options)); }
-outcome sender::send(std::string_view text, send_options options) const{ return send(encode(text), std::move(options)); }
+outcome sender::send(message const& m, send_options options) const
+{
+    return send(encode(m), std::move(options));
+}
+outcome sender::send(std::string_view text, send_options options) const
+{
+    return send(encode(text), std::move(options));
+}
 
-outcome sender::try_send(encoded_message m, send_options options) const{
-    return detail::wait_for<outcome>(
-        [&](detail::reply_ptr<outcome> r) { start_send(std::move(m), options, true, std::move(r)); });
+outcome sender::try_send(encoded_message m, send_options options) const
+{
+    return detail::wait_for<outcome>([&](detail::reply_ptr<outcome> r) {
+        start_send(std::move(m), options, true, std::move(r));
+    });
 }
-outcome sender::try_send(message const& m, send_options options) const{ return try_send(encode(m), std::move(options)); }
-outcome sender::try_send(std::string_view text, send_options options) const{
+outcome sender::try_send(message const& m, send_options options) const
+{
+    return try_send(encode(m), std::move(options));
+}
+outcome sender::try_send(std::string_view text, send_options options) const
+{
     return try_send(encode(text), std::move(options));
 }
 
-body_stream sender::stream(send_options options, std::size_t buffer_max) const{
+body_stream sender::stream(send_options options, std::size_t buffer_max) const
+{
     return core_->start_stream(options, buffer_max);
 }
 
@@ -55,6 +69,9 @@ void sender::start_send(encoded_message m, send_options const& options, bool onl
     core_->start_send(std::move(m), options, only_with_credit, std::move(r));
 }
 
-void sender::start_close(amqp_error why, detail::reply_ptr<> r) const { core_->start_close(std::move(why), std::move(r)); }
+void sender::start_close(amqp_error why, detail::reply_ptr<> r) const
+{
+    core_->start_close(std::move(why), std::move(r));
+}
 
 }  // namespace sluice::client

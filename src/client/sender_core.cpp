@@ -14,7 +14,8 @@ void send_request::execute(connection_core&) { link->queue(*this); }
 void send_request::refuse() noexcept
 {
     auto const why = link->connection()->failure();
-    link->answer_send(*this, why ? why->code : make_error_code(sluice::error::connection_not_open), why);
+    link->answer_send(*this, why ? why->code : make_error_code(sluice::error::connection_not_open),
+                      why);
     delete this;
 }
 
@@ -24,7 +25,8 @@ void send_request::give_up(std::error_code why) { link->cancel(*this, why); }
 
 class sender_core::open_request final : public attach_request {
 public:
-    open_request(std::shared_ptr<sender_core> l, std::shared_ptr<sender_core> user, reply_ptr<client::sender> r)
+    open_request(std::shared_ptr<sender_core> l, std::shared_ptr<sender_core> user,
+                 reply_ptr<client::sender> r)
         : attach_request{l, l->timeout()}, user_{std::move(user)}, reply_{std::move(r)}
     {
         accept_cancellation(*reply_, link_->connection());
@@ -37,7 +39,8 @@ public:
         auto reply = std::move(reply_);
         auto user = std::move(user_);
         delete this;
-        l->connection()->answer(*l->completions(), std::move(reply), code, std::move(why), wrap(std::move(user)));
+        l->connection()->answer(*l->completions(), std::move(reply), code, std::move(why),
+                                wrap(std::move(user)));
     }
 
 private:
@@ -65,7 +68,8 @@ result<engine::link*> sender_core::attach(engine::session& on)
     engine::link_options o;
     o.name = name();
     o.source = encode_source(options_.source);
-    o.target = options_.encoded_target.empty() ? encode_target(options_.target) : options_.encoded_target;
+    o.target =
+        options_.encoded_target.empty() ? encode_target(options_.target) : options_.encoded_target;
     o.snd_settle_mode = options_.snd_settle_mode;
     o.rcv_settle_mode = options_.rcv_settle_mode;
     o.max_message_size = options_.max_message_size;
@@ -103,9 +107,10 @@ void sender_core::start_send(encoded_message m, send_options const& options, boo
 void sender_core::start(send_request& s)
 {
     if (outstanding_.fetch_add(1, std::memory_order_relaxed) >= options_.outstanding_max) {
-        auto const why = make_failure(make_error_code(sluice::error::queue_full),
-                                      refers_to() + ": " + std::to_string(options_.outstanding_max) +
-                                          " sends (outstanding_max) have no outcome yet; wait for some");
+        auto const why =
+            make_failure(make_error_code(sluice::error::queue_full),
+                         refers_to() + ": " + std::to_string(options_.outstanding_max)
+                             + " sends (outstanding_max) have no outcome yet; wait for some");
         answer_send(s, why->code, why);
         delete &s;
         return;
@@ -145,7 +150,8 @@ void sender_core::queue(send_request& s)
         return;
     }
     if (!s.begin())
-        return drop(s, make_error_code(sluice::error::operation_aborted), refers_to() + ": send cancelled");
+        return drop(s, make_error_code(sluice::error::operation_aborted),
+                    refers_to() + ": send cancelled");
     if (s.only_with_credit && engine()->free_credit() == 0)
         return drop(s, make_error_code(sluice::error::no_credit), refers_to());
     if (reason_is_late()) {
@@ -160,7 +166,8 @@ void sender_core::queue(send_request& s)
                                  .tag = s.tag,
                                  .state = {s.state},
                                  .context = &s};
-    auto const made = s.stream ? engine()->send(*s.stream, o) : engine()->send(engine::payload{s.octets}, o);
+    auto const made =
+        s.stream ? engine()->send(*s.stream, o) : engine()->send(engine::payload{s.octets}, o);
     if (!made)
         return drop(s, made.error(), refers_to());
     s.delivery = *made;
@@ -200,19 +207,22 @@ void sender_core::give_deadlines()
     }
 }
 
-/// Whether the engine's queue begins with a delivery that is half sent: then that one has had its credit.
+/// Whether the engine's queue begins with a delivery that is half sent: then that one has had its
+/// credit.
 bool sender_core::has_begun_front() const noexcept
 {
     auto begun = false;
     engine()->for_each_delivery([&](engine::outgoing_delivery& d) {
-        begun |= d.state() == engine::outgoing_state::begun || d.state() == engine::outgoing_state::aborting;
+        begun |= d.state() == engine::outgoing_state::begun
+                 || d.state() == engine::outgoing_state::aborting;
     });
     return begun;
 }
 
 void sender_core::cancel(send_request& s, std::error_code why)
 {
-    auto const text = refers_to() + (why == sluice::error::timed_out ? ": send given up" : ": send cancelled");
+    auto const text =
+        refers_to() + (why == sluice::error::timed_out ? ": send given up" : ": send cancelled");
     if (!s.delivery || reason_is_late()) {
         answer_send(s, why, make_failure(why, text));
         if (!s.delivery)
@@ -267,8 +277,9 @@ void sender_core::on_event(engine::event const& e)
     case engine::event_kind::outcome:
     case engine::event_kind::sent: on_outcome(e, *s); break;
     case engine::event_kind::aborted:
-        answer_send(*s, e.code, e.code == sluice::error::closed_locally ? closed_locally()
-                                                                         : make_failure(e.code, refers_to()));
+        answer_send(*s, e.code,
+                    e.code == sluice::error::closed_locally ? closed_locally()
+                                                            : make_failure(e.code, refers_to()));
         break;
     default: return;
     }
@@ -302,7 +313,8 @@ void sender_core::on_detached(failure_ptr const& why)
                                 .error = why ? why->error : amqp_error{},
                                 .text = why ? why->text : std::string{}});
         auto const& cause = whole ? unknown : why;
-        answer_send(s, cause ? cause->code : make_error_code(sluice::error::link_not_attached), cause);
+        answer_send(s, cause ? cause->code : make_error_code(sluice::error::link_not_attached),
+                    cause);
         if (!s.delivery)
             forget(s);
     }

@@ -19,10 +19,14 @@ public:
     // ---- any thread
 
     void start_open(std::shared_ptr<sender_core> user, reply_ptr<client::sender> r);
-    void start_send(encoded_message m, send_options const& options, bool only_with_credit, reply_ptr<outcome> r);
+    void start_send(encoded_message m, send_options const& options, bool only_with_credit,
+                    reply_ptr<outcome> r);
     body_stream start_stream(send_options const& options, std::size_t buffer_max);
     std::uint32_t credit() const noexcept { return credit_.load(std::memory_order_relaxed); }
-    std::size_t outstanding() const noexcept { return outstanding_.load(std::memory_order_relaxed); }
+    std::size_t outstanding() const noexcept
+    {
+        return outstanding_.load(std::memory_order_relaxed);
+    }
 
     // ---- strand
 
@@ -36,9 +40,15 @@ public:
 
 private:
     class open_request;
-    static client::sender wrap(std::shared_ptr<sender_core> user) { return client::sender{std::move(user)}; }
+    static client::sender wrap(std::shared_ptr<sender_core> user)
+    {
+        return client::sender{std::move(user)};
+    }
 
-    std::string refers_to() const override { return "sender to " + quoted_address(options_.target); }
+    std::string refers_to() const override
+    {
+        return "sender to " + quoted_address(options_.target);
+    }
     result<engine::link*> attach(engine::session& on) override;
     std::string remote_address(engine::link const& l) const override;
     void on_event(engine::event const& e) override;
@@ -58,7 +68,8 @@ private:
     std::atomic<std::uint32_t> credit_{0};
     std::atomic<std::size_t> outstanding_{0};  // taken by start_send, given back with the answer
     request_list sends_;                       // until the engine is done with them
-    send_request* without_credit_ = nullptr;   // the first of sends_ that has none, with all after it
+    send_request* without_credit_ =
+        nullptr;  // the first of sends_ that has none, with all after it
     std::size_t without_credit_count_ = 0;
 };
 

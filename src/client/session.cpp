@@ -1,8 +1,8 @@
 // Session handles.
-#include <sluice/client/session.hpp>
-
 #include "client/receiver_core.hpp"
 #include "client/sender_core.hpp"
+
+#include <sluice/client/session.hpp>
 
 namespace sluice::client {
 
@@ -13,20 +13,23 @@ executor session::get_executor() const { return core_->completions()->get_execut
 
 void session::start_sender(sender_options options, detail::reply_ptr<sender> r) const
 {
-    auto made = std::make_shared<detail::sender_core>(core_->shared_from_this(), core_, core_->user_connection(),
-                                                      std::move(options));
+    auto made = std::make_shared<detail::sender_core>(core_->shared_from_this(), core_,
+                                                      core_->user_connection(), std::move(options));
     auto handle = detail::make_user_pointer(made);
     made->start_open(std::move(handle), std::move(r));
 }
 
 void session::start_receiver(receiver_options options, detail::reply_ptr<receiver> r) const
 {
-    auto made = std::make_shared<detail::receiver_core>(core_->shared_from_this(), core_, core_->user_connection(),
-                                                        std::move(options));
+    auto made = std::make_shared<detail::receiver_core>(
+        core_->shared_from_this(), core_, core_->user_connection(), std::move(options));
     auto handle = detail::make_user_pointer(made);
     made->start_open(std::move(handle), std::move(r));
 }
 
-void session::start_end(amqp_error why, detail::reply_ptr<> r) const { core_->start_end(std::move(why), std::move(r)); }
+void session::start_end(amqp_error why, detail::reply_ptr<> r) const
+{
+    core_->start_end(std::move(why), std::move(r));
+}
 
 }  // namespace sluice::client

@@ -36,7 +36,8 @@ engine::session_options to_engine(session_options const& o)
 
 class session_core::begin_request final : public request {
 public:
-    begin_request(std::shared_ptr<session_core> s, std::shared_ptr<session_core> user, reply_ptr<client::session> r)
+    begin_request(std::shared_ptr<session_core> s, std::shared_ptr<session_core> user,
+                  reply_ptr<client::session> r)
         : session_{std::move(s)}, user_{std::move(user)}, reply_{std::move(r)}
     {
         if (reply_)
@@ -49,10 +50,12 @@ public:
         auto& s = *session_;
         s.begin_ = this;
         if (!begin())
-            return s.on_ended(make_failure(make_error_code(sluice::error::operation_aborted), "begin was cancelled"));
+            return s.on_ended(make_failure(make_error_code(sluice::error::operation_aborted),
+                                           "begin was cancelled"));
         auto made = on.engine().begin(to_engine(s.options_));
         if (!made)
-            return s.on_ended(make_failure(made.error(), "no session on the connection to " + on.where()));
+            return s.on_ended(
+                make_failure(made.error(), "no session on the connection to " + on.where()));
         s.engine_ = *made;
         s.engine_->context = &s;
         on.add(session_);
@@ -76,7 +79,8 @@ public:
         auto reply = std::move(reply_);
         auto user = std::move(user_);
         delete this;
-        core.answer(*s->completions_, std::move(reply), code, std::move(why), client::session{std::move(user)});
+        core.answer(*s->completions_, std::move(reply), code, std::move(why),
+                    client::session{std::move(user)});
     }
 
 private:
@@ -149,10 +153,14 @@ private:
 
 // ---- any thread
 
-session_core::session_core(std::shared_ptr<connection_core> connection, std::shared_ptr<connection_core> const& user,
-                           bool holds, session_options options)
-    : connection_{std::move(connection)}, weak_user_{user}, user_{holds ? user : nullptr},
-      completions_{connection_->container().make_completions()}, options_{std::move(options)},
+session_core::session_core(std::shared_ptr<connection_core> connection,
+                           std::shared_ptr<connection_core> const& user, bool holds,
+                           session_options options)
+    : connection_{std::move(connection)},
+      weak_user_{user},
+      user_{holds ? user : nullptr},
+      completions_{connection_->container().make_completions()},
+      options_{std::move(options)},
       timeout_{options_.timeout.count() == 0 ? connection_->options().timeout : options_.timeout}
 {
 }
@@ -193,7 +201,8 @@ void session_core::request_flow(bool with_echo)
 session_counters session_core::counters() const noexcept
 {
     std::uint64_t values[counter_count];
-    for (std::size_t i = 0; i < counter_count; ++i) values[i] = published_[i].load(std::memory_order_relaxed);
+    for (std::size_t i = 0; i < counter_count; ++i)
+        values[i] = published_[i].load(std::memory_order_relaxed);
     session_counters out;
     static_assert(std::is_trivially_copyable_v<session_counters>);
     std::memcpy(&out, values, sizeof out);
@@ -250,15 +259,17 @@ failure_ptr session_core::why_ended(std::error_code code) const
 {
     auto error = engine_->error();
     auto const by_peer = code == sluice::error::session_ended_by_peer;
-    // Ended without a word of its own, and all at once: that is what the end of the connection does to it.
-    auto const by_connection = code && !by_peer && code != sluice::error::channel_max_exceeded &&
-                               engine_->state() == engine::session_state::ended;
+    // Ended without a word of its own, and all at once: that is what the end of the connection does
+    // to it.
+    auto const by_connection = code && !by_peer && code != sluice::error::channel_max_exceeded
+                               && engine_->state() == engine::session_state::ended;
     if (by_connection)
         return connection_->why_closed(code);
     if (by_peer)
         return make_failure(code, "session ended by the peer", std::move(error));
     if (!code || code == sluice::error::closed_locally)
-        return make_failure(make_error_code(sluice::error::closed_locally), "session ended by this side");
+        return make_failure(make_error_code(sluice::error::closed_locally),
+                            "session ended by this side");
     return make_failure(code, "session ended", std::move(error));
 }
 
@@ -270,15 +281,16 @@ void session_core::begin_end(amqp_error why, bool overtake)
     std::ignore = engine_->end(std::move(why), overtake);
 }
 
-/// The peer's state of the session is not known: it is ended at once, and what the peer may still say is dropped.
+/// The peer's state of the session is not known: it is ended at once, and what the peer may still
+/// say is dropped.
 void session_core::give_up(std::error_code why, char const* what)
 {
     if (ended())
         return;
     if (engine_)
         std::ignore = engine_->end({}, true);
-    auto const failure = make_failure(
-        why, std::string{"session given up: no answer to "} + what + " from " + connection_->where());
+    auto const failure = make_failure(why, std::string{"session given up: no answer to "} + what
+                                               + " from " + connection_->where());
     auto const self = shared_from_this();
     set_ended(failure);
     for (auto const& l : std::vector{links_}) l->fail(failure);
@@ -288,13 +300,13 @@ void session_core::give_up(std::error_code why, char const* what)
 void session_core::on_ended(failure_ptr why)
 {
     auto const self = shared_from_this();
+    if (!ended())
+        set_ended(why);
     for (auto const& l : std::vector{links_}) l->on_ended(why);
     if (auto* const gone = std::exchange(engine_, nullptr)) {
         gone->context = nullptr;
         connection_->engine().forget(*gone);
     }
-    if (!ended())
-        set_ended(why);
     settle_calls(why);
     connection_->remove(*this);
     user_.reset();

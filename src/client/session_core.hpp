@@ -7,12 +7,14 @@ namespace sluice::client::detail {
 
 class link_core;
 
-class session_core final : public endpoint, private flow_request, public std::enable_shared_from_this<session_core> {
+class session_core final : public endpoint,
+                           private flow_request,
+                           public std::enable_shared_from_this<session_core> {
 public:
-    /// @param user a handle on the connection; `holds` it open as long as the session is, unless it is the
-    /// connection's own session
-    session_core(std::shared_ptr<connection_core> connection, std::shared_ptr<connection_core> const& user, bool holds,
-                 session_options options);
+    /// @param user a handle on the connection; `holds` it open as long as the session is, unless it
+    /// is the connection's own session
+    session_core(std::shared_ptr<connection_core> connection,
+                 std::shared_ptr<connection_core> const& user, bool holds, session_options options);
     ~session_core();
 
     // ---- any thread

@@ -29,7 +29,8 @@ std::size_t section_header(std::size_t size, std::array<std::byte, 8>& out) noex
 /// A write that did not fit at once: goes in as the engine takes what is before it.
 class stream_core::write_request final : public request {
 public:
-    write_request(std::shared_ptr<stream_core> s, bytes_view data, bool as_section, reply_ptr<std::size_t> r)
+    write_request(std::shared_ptr<stream_core> s, bytes_view data, bool as_section,
+                  reply_ptr<std::size_t> r)
         : stream_{std::move(s)}, data_{data}, reply_{std::move(r)}
     {
         if (as_section)
@@ -62,7 +63,8 @@ public:
     bool advance() noexcept
     {
         while (header_done_ < header_size_) {
-            auto const n = stream_->put(bytes_view{header_}.subspan(header_done_, header_size_ - header_done_));
+            auto const n = stream_->put(
+                bytes_view{header_}.subspan(header_done_, header_size_ - header_done_));
             if (n == 0)
                 return false;
             header_done_ += n;
@@ -88,7 +90,8 @@ public:
         auto const done = done_;
         delete this;
         auto const& l = *s->link_;
-        l.connection()->answer(*l.completions(), std::move(reply), code, std::move(why), std::size_t{done});
+        l.connection()->answer(*l.completions(), std::move(reply), code, std::move(why),
+                               std::size_t{done});
     }
 
 private:
@@ -103,7 +106,8 @@ private:
 
 class stream_core::finish_request final : public request {
 public:
-    finish_request(std::shared_ptr<stream_core> s, reply_ptr<outcome> r) : stream_{std::move(s)}, reply_{std::move(r)}
+    finish_request(std::shared_ptr<stream_core> s, reply_ptr<outcome> r)
+        : stream_{std::move(s)}, reply_{std::move(r)}
     {
         accept_cancellation(*reply_, stream_->link_->connection());
     }
@@ -168,7 +172,8 @@ public:
         if (!aborted)
             stream_->feed_engine();
         else if (stream_->send_)
-            stream_->link_->cancel(*stream_->send_, make_error_code(sluice::error::operation_aborted));
+            stream_->link_->cancel(*stream_->send_,
+                                   make_error_code(sluice::error::operation_aborted));
         delete this;
     }
     void refuse() noexcept override { delete this; }
@@ -274,7 +279,8 @@ void stream_core::tell_strand() noexcept
 
 engine::pull_result stream_core::pull(std::span<std::byte> into) noexcept
 {
-    // Credit that other threads grant while this frame is being written is asked for now, and written right after it.
+    // Credit that other threads grant while this frame is being written is asked for now, and
+    // written right after it.
     link_->connection()->apply_flows();
     std::size_t n = 0;
     auto last = false;
@@ -301,7 +307,8 @@ engine::pull_result stream_core::pull(std::span<std::byte> into) noexcept
     }
     if (last)
         return {.status = engine::pull_status::end, .size = n};
-    return {.status = n > 0 ? engine::pull_status::bytes : engine::pull_status::not_ready, .size = n};
+    return {.status = n > 0 ? engine::pull_status::bytes : engine::pull_status::not_ready,
+            .size = n};
 }
 
 void stream_core::feed_engine()

@@ -7,8 +7,10 @@
 
 namespace sluice::client::detail {
 
-/// Writers fill it from any thread, the engine empties it on the strand. The lock is held for copying only.
-class stream_core final : public engine::body_source, public std::enable_shared_from_this<stream_core> {
+/// Writers fill it from any thread, the engine empties it on the strand. The lock is held for
+/// copying only.
+class stream_core final : public engine::body_source,
+                          public std::enable_shared_from_this<stream_core> {
 public:
     stream_core(std::shared_ptr<sender_core> link, std::size_t buffer_max);
 

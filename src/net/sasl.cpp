@@ -1,4 +1,5 @@
-// ANONYMOUS and PLAIN, and the choice between what is wanted and what is offered. [5.3, RFC 4505, RFC 4616]
+// ANONYMOUS and PLAIN, and the choice between what is wanted and what is offered. [5.3, RFC 4505,
+// RFC 4616]
 #include <sluice/net/sasl.hpp>
 
 #include <algorithm>
@@ -15,7 +16,10 @@ void append_text(bytes& to, std::string_view text)
 /// One message from the client and nothing else: what ANONYMOUS and PLAIN have in common.
 class single_message final : public sasl_client {
 public:
-    single_message(std::string_view mechanism, bytes message) : mechanism_{mechanism}, message_{std::move(message)} {}
+    single_message(std::string_view mechanism, bytes message)
+        : mechanism_{mechanism}, message_{std::move(message)}
+    {
+    }
 
     std::string_view mechanism() const noexcept override { return mechanism_; }
     std::optional<bytes> initial_response() override { return std::exchange(message_, {}); }
@@ -29,8 +33,7 @@ private:
 std::string joined(std::span<std::string const> names)
 {
     std::string out;
-    for (auto const& name : names)
-        out += (out.empty() ? "" : ", ") + name;
+    for (auto const& name : names) out += (out.empty() ? "" : ", ") + name;
     return out.empty() ? "none" : out;
 }
 
@@ -54,7 +57,8 @@ result<std::unique_ptr<sasl_client>> sasl_plain(credentials const& who)
     append_text(message, who.user);
     message.push_back(std::byte{0});
     append_text(message, who.password);
-    return std::unique_ptr<sasl_client>{std::make_unique<single_message>("PLAIN", std::move(message))};
+    return std::unique_ptr<sasl_client>{
+        std::make_unique<single_message>("PLAIN", std::move(message))};
 }
 
 std::vector<std::string> sasl_wanted(bool has_credentials)
@@ -64,15 +68,15 @@ std::vector<std::string> sasl_wanted(bool has_credentials)
     return {"ANONYMOUS"};
 }
 
-std::string_view sasl_choose(std::span<std::string const> wanted, std::span<std::string const> offered,
-                             std::string* fault)
+std::string_view sasl_choose(std::span<std::string const> wanted,
+                             std::span<std::string const> offered, std::string* fault)
 {
     for (auto const& name : wanted)
         if (std::find(offered.begin(), offered.end(), name) != offered.end())
             return name;
     if (fault) {
-        *fault = "no common SASL mechanism: the peer offers " + joined(offered) + "; this side may use " +
-                 joined(wanted);
+        *fault = "no common SASL mechanism: the peer offers " + joined(offered)
+                 + "; this side may use " + joined(wanted);
         if (std::find(wanted.begin(), wanted.end(), "PLAIN") == wanted.end())
             *fault += "; give a user and a password if the peer wants them";
         else

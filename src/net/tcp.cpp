@@ -13,7 +13,8 @@ using tcp = asio::ip::tcp;
 std::string to_text(tcp::endpoint const& where)
 {
     auto const address = where.address().to_string();
-    return (where.address().is_v6() ? "[" + address + "]" : address) + ":" + std::to_string(where.port());
+    return (where.address().is_v6() ? "[" + address + "]" : address) + ":"
+           + std::to_string(where.port());
 }
 
 class tcp_stream final : public byte_stream {
@@ -28,13 +29,20 @@ public:
 
     asio::any_io_executor get_executor() override { return socket_.get_executor(); }
 
-    std::size_t read_some(asio::mutable_buffer into, error_code& ec) override { return socket_.read_some(into, ec); }
-    std::size_t write_some(asio::const_buffer from, error_code& ec) override { return socket_.write_some(from, ec); }
+    std::size_t read_some(asio::mutable_buffer into, error_code& ec) override
+    {
+        return socket_.read_some(into, ec);
+    }
+    std::size_t write_some(asio::const_buffer from, error_code& ec) override
+    {
+        return socket_.write_some(from, ec);
+    }
 
     void async_wait(readiness which, std::shared_ptr<stream_waiter> waiter) override
     {
-        socket_.async_wait(which == readiness::read ? tcp::socket::wait_read : tcp::socket::wait_write,
-                           [waiter = std::move(waiter), which](error_code ec) { waiter->on_ready(which, ec); });
+        socket_.async_wait(
+            which == readiness::read ? tcp::socket::wait_read : tcp::socket::wait_write,
+            [waiter = std::move(waiter), which](error_code ec) { waiter->on_ready(which, ec); });
     }
 
     void shutdown_write() noexcept override
@@ -58,10 +66,16 @@ private:
 /// Resolver, socket and timer race; whoever ends it calls `done` and lets go of the rest.
 class connecting final : public tcp_connect, public std::enable_shared_from_this<connecting> {
 public:
-    connecting(asio::any_io_executor executor, std::string host, std::uint16_t port, tcp_options const& options,
-               std::function<void(connect_result)> done)
-        : executor_{executor}, resolver_{executor}, socket_{executor}, timer_{executor}, host_{std::move(host)},
-          port_{port}, options_{options}, done_{std::move(done)}
+    connecting(asio::any_io_executor executor, std::string host, std::uint16_t port,
+               tcp_options const& options, std::function<void(connect_result)> done)
+        : executor_{executor},
+          resolver_{executor},
+          socket_{executor},
+          timer_{executor},
+          host_{std::move(host)},
+          port_{port},
+          options_{options},
+          done_{std::move(done)}
     {
     }
 
@@ -72,23 +86,28 @@ public:
             timer_.async_wait([self = shared_from_this()](error_code ec) {
                 if (!ec)
                     self->finish(to_boost(error::timed_out),
-                                 "no connection to " + self->where() + " within " +
-                                     std::to_string(self->options_.timeout.count()) +
-                                     " ms; check host, port and firewall");
+                                 "no connection to " + self->where() + " within "
+                                     + std::to_string(self->options_.timeout.count())
+                                     + " ms; check host, port and firewall");
             });
         }
-        resolver_.async_resolve(host_, std::to_string(port_), tcp::resolver::numeric_service,
-                                [self = shared_from_this()](error_code ec, tcp::resolver::results_type found) {
-                                    self->resolved(ec, std::move(found));
-                                });
+        resolver_.async_resolve(
+            host_, std::to_string(port_), tcp::resolver::numeric_service,
+            [self = shared_from_this()](error_code ec, tcp::resolver::results_type found) {
+                self->resolved(ec, std::move(found));
+            });
     }
 
-    void cancel() override { finish(to_boost(error::operation_aborted), "connecting to " + where() + " was cancelled"); }
+    void cancel() override
+    {
+        finish(to_boost(error::operation_aborted), "connecting to " + where() + " was cancelled");
+    }
 
 private:
     std::string where() const
     {
-        return (host_.find(':') != host_.npos ? "[" + host_ + "]" : host_) + ":" + std::to_string(port_);
+        return (host_.find(':') != host_.npos ? "[" + host_ + "]" : host_) + ":"
+               + std::to_string(port_);
     }
 
     void resolved(error_code ec, tcp::resolver::results_type found)
@@ -96,8 +115,9 @@ private:
         if (!done_)
             return;
         if (ec)
-            return finish(to_boost(error::resolve_failed),
-                          "host '" + host_ + "' does not resolve (" + ec.message() + "); check its name");
+            return finish(to_boost(error::resolve_failed), "host '" + host_ + "' does not resolve ("
+                                                               + ec.message()
+                                                               + "); check its name");
         asio::async_connect(socket_, std::move(found),
                             [self = shared_from_this()](error_code code, tcp::endpoint const&) {
                                 self->connected(code);
@@ -110,8 +130,8 @@ private:
             return;
         if (ec)
             return finish(to_boost(error::connect_failed),
-                          "cannot connect to " + where() + " (" + ec.message() +
-                              "); check that a peer listens there, and the port");
+                          "cannot connect to " + where() + " (" + ec.message()
+                              + "); check that a peer listens there, and the port");
         error_code ignored;
         socket_.set_option(tcp::no_delay{options_.no_delay}, ignored);
         finish({}, {}, make_tcp_stream(std::move(socket_)));
@@ -146,10 +166,12 @@ std::unique_ptr<byte_stream> make_tcp_stream(tcp::socket socket)
     return std::make_unique<tcp_stream>(std::move(socket));
 }
 
-std::shared_ptr<tcp_connect> connect_tcp(asio::any_io_executor executor, std::string host, std::uint16_t port,
-                                         tcp_options const& options, std::function<void(connect_result)> done)
+std::shared_ptr<tcp_connect> connect_tcp(asio::any_io_executor executor, std::string host,
+                                         std::uint16_t port, tcp_options const& options,
+                                         std::function<void(connect_result)> done)
 {
-    auto attempt = std::make_shared<connecting>(std::move(executor), std::move(host), port, options, std::move(done));
+    auto attempt = std::make_shared<connecting>(std::move(executor), std::move(host), port, options,
+                                                std::move(done));
     attempt->start();
     return attempt;
 }

@@ -32,7 +32,8 @@ public:
         auto const authority_at = scheme(out);
         auto const authority_end = std::min(text_.find_first_of("/?#", authority_at), text_.size());
         if (auto const at = text_.find('#', authority_at); at != text_.npos)
-            throw failed_at{at, "a '#', which an AMQP URL has no use for; write %23 for the character itself"};
+            throw failed_at{
+                at, "a '#', which an AMQP URL has no use for; write %23 for the character itself"};
         auto host_at = authority_at;
         auto const authority = text_.substr(authority_at, authority_end - authority_at);
         if (auto const at = authority.rfind('@'); at != authority.npos) {
@@ -68,7 +69,8 @@ private:
             return;
         auto const at = text_.find('@', end);
         if (at != text_.npos)
-            throw failed_at{end, "a '/', '?' or '#' with an '@' after it; in a user or password write these characters "
+            throw failed_at{end, "a '/', '?' or '#' with an '@' after it; in a user or password "
+                                 "write these characters "
                                  "as %2F, %3F and %23, and in a path write %40 for the '@'"};
     }
 
@@ -80,7 +82,8 @@ private:
         if (colon != part.npos)
             out.password = decode(from + colon + 1, to);
         if (out.user->empty())
-            throw failed_at{from, "an empty user before '@'; write user:password@host, or the host alone"};
+            throw failed_at{
+                from, "an empty user before '@'; write user:password@host, or the host alone"};
     }
 
     void host_and_port(std::size_t from, std::size_t to, url& out) const
@@ -92,14 +95,18 @@ private:
                 throw failed_at{from, "a '[' without its ']'; write an IPv6 address as [::1]"};
             out.host = text_.substr(from + 1, end - from - 1);
             if (end + 1 < to && text_[end + 1] != ':')
-                throw failed_at{end + 1, "something other than ':' after the ']' of an address; write [::1]:5672"};
+                throw failed_at{
+                    end + 1,
+                    "something other than ':' after the ']' of an address; write [::1]:5672"};
             port_at = end + 1;
         } else {
             auto const colon = text_.substr(0, to).find(':', from);
             port_at = colon == text_.npos ? to : colon;
             out.host = decode(from, port_at);
             if (port_at < to && text_.substr(0, to).find(':', port_at + 1) != text_.npos)
-                throw failed_at{port_at, "a second ':' in host:port; write an IPv6 address in brackets, as [::1]:5672"};
+                throw failed_at{
+                    port_at,
+                    "a second ':' in host:port; write an IPv6 address in brackets, as [::1]:5672"};
         }
         if (out.host.empty())
             throw failed_at{from, "no host; write amqp://host:port"};
@@ -113,7 +120,8 @@ private:
         auto const* const end = text_.data() + to;
         auto const [stop, code] = std::from_chars(text_.data() + from, end, value);
         if (code != std::errc{} || stop != end || value == 0)
-            throw failed_at{from, "a port that is no number from 1 to 65535; write host:5672, or leave ':' and port out"};
+            throw failed_at{from, "a port that is no number from 1 to 65535; write host:5672, or "
+                                  "leave ':' and port out"};
         return value;
     }
 
@@ -127,7 +135,8 @@ private:
             auto const end = std::min(text_.find('&', begin), text_.size());
             auto const equals = text_.substr(0, end).find('=', begin);
             if (equals == text_.npos || equals == begin)
-                throw failed_at{begin, "an option that is not name=value; write ?name=value&name=value"};
+                throw failed_at{begin,
+                                "an option that is not name=value; write ?name=value&name=value"};
             out.options.emplace_back(decode(begin, equals), decode(equals + 1, end));
             at = end;
         }
@@ -140,7 +149,8 @@ private:
         for (auto at = from; at < to; ++at) {
             auto const c = text_[at];
             if (static_cast<unsigned char>(c) <= 0x20 || c == 0x7f)
-                throw failed_at{at, "a blank or control character; write it as % and two hexadecimal digits"};
+                throw failed_at{
+                    at, "a blank or control character; write it as % and two hexadecimal digits"};
             if (c != '%') {
                 out += c;
                 continue;
@@ -148,7 +158,8 @@ private:
             auto const high = at + 2 < to ? hex_digit(text_[at + 1]) : -1;
             auto const low = at + 2 < to ? hex_digit(text_[at + 2]) : -1;
             if (high < 0 || low < 0)
-                throw failed_at{at, "a '%' without two hexadecimal digits; write %25 for the character itself"};
+                throw failed_at{
+                    at, "a '%' without two hexadecimal digits; write %25 for the character itself"};
             out += static_cast<char>(high * 16 + low);
             at += 2;
         }
@@ -171,7 +182,8 @@ std::optional<std::string_view> url::option(std::string_view name) const noexcep
 std::string url::to_string() const
 {
     auto const six = host.find(':') != host.npos;
-    return std::string{tls ? "amqps://" : "amqp://"} + (six ? "[" + host + "]" : host) + ":" + std::to_string(port);
+    return std::string{tls ? "amqps://" : "amqp://"} + (six ? "[" + host + "]" : host) + ":"
+           + std::to_string(port);
 }
 
 result<url> parse_url(std::string_view text, std::string* fault)

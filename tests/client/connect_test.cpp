@@ -3,7 +3,6 @@
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
-
 #include <gtest/gtest.h>
 
 namespace sluice::test {
@@ -90,7 +89,8 @@ TEST(Connect, CredentialsGoOutUnderNoOtherMechanism)
     peer.send_header(protocol_id::sasl);
     std::array<symbol, 1> const offered{symbol{"ANONYMOUS"}};
     peer.send_octets(scripted_peer::encoded(
-        sluice::sasl_mechanisms{.sasl_server_mechanisms = std::span<symbol const>{offered}}, 0, {}, frame_type::sasl));
+        sluice::sasl_mechanisms{.sasl_server_mechanisms = std::span<symbol const>{offered}}, 0, {},
+        frame_type::sasl));
     auto const r = get(call);
     EXPECT_EQ(r.code, error::sasl_no_common_mechanism);
     EXPECT_TRUE(has(r.what, "offers ANONYMOUS")) << r.what;
@@ -115,8 +115,8 @@ TEST(Connect, APlainMechanismThatComesAsABareSymbolIsUsed)
     auto const init = peer.expect<struct sasl_init>();
     EXPECT_EQ(init->mechanism.text, "PLAIN");
     EXPECT_EQ(text_of(*init->initial_response), std::string("\0user\0s3cret", 12));
-    peer.send_octets(
-        scripted_peer::encoded(sluice::sasl_outcome{.code = sasl_code::auth}, 0, {}, frame_type::sasl));
+    peer.send_octets(scripted_peer::encoded(sluice::sasl_outcome{.code = sasl_code::auth}, 0, {},
+                                            frame_type::sasl));
     auto const r = get(call);
     EXPECT_EQ(r.code, error::sasl_auth_failed);
     EXPECT_TRUE(has(r.what, "check both")) << r.what;
@@ -133,7 +133,8 @@ TEST(Connect, WithoutCredentialsTheClientIsAnonymous)
     peer.send_header(protocol_id::sasl);
     std::array<symbol, 2> const offered{symbol{"PLAIN"}, symbol{"ANONYMOUS"}};
     peer.send_octets(scripted_peer::encoded(
-        sluice::sasl_mechanisms{.sasl_server_mechanisms = std::span<symbol const>{offered}}, 0, {}, frame_type::sasl));
+        sluice::sasl_mechanisms{.sasl_server_mechanisms = std::span<symbol const>{offered}}, 0, {},
+        frame_type::sasl));
     EXPECT_EQ(peer.expect<struct sasl_init>()->mechanism.text, "ANONYMOUS");
     peer.send_octets(scripted_peer::encoded(sluice::sasl_outcome{}, 0, {}, frame_type::sasl));
     peer.expect_header(protocol_id::amqp);
@@ -161,7 +162,8 @@ TEST(Connect, APeerThatRefusesTheOpenSaysWhy)
     client::container c;
     auto call = in_background([&] { return c.connect(peer.url()); });
     peer.open_connection();
-    peer.send(close{.error = error_view{.condition = "amqp:not-found", .description = "no such host"}});
+    peer.send(
+        close{.error = error_view{.condition = "amqp:not-found", .description = "no such host"}});
     auto r = get(call);
     if (r.value) {  // it was open for a moment
         auto second = get(in_background([&] { return r.value->begin(); }));
@@ -184,7 +186,8 @@ TEST(Connect, APeerThatStopsInTheMiddleOfAFrameIsGivenUp)
 {
     scripted_peer peer;
     client::container c;
-    auto call = in_background([&] { return c.connect(peer.url(), {.timeout = milliseconds{200}}); });
+    auto call =
+        in_background([&] { return c.connect(peer.url(), {.timeout = milliseconds{200}}); });
     peer.accept();
     peer.send_header(protocol_id::amqp);
     auto const whole = scripted_peer::encoded(open{.container_id = "peer"});
@@ -221,7 +224,8 @@ TEST(Connect, SilenceAfterTheOpenEndsTheConnection)
 {
     scripted_peer peer;
     client::container c;
-    auto call = in_background([&] { return c.connect(peer.url(), {.idle_timeout = milliseconds{100}}); });
+    auto call =
+        in_background([&] { return c.connect(peer.url(), {.idle_timeout = milliseconds{100}}); });
     peer.open_connection();
     auto const connection = get(call).value.value();
     auto waiting = in_background([&] { return connection.begin(); });
@@ -238,7 +242,9 @@ TEST(Connect, CancellingCompletesAtOnce)
     boost::asio::cancellation_signal signal;
     std::promise<error_code> done;
     c.async_connect(peer.url(), boost::asio::bind_cancellation_slot(
-                                    signal.slot(), [&](error_code ec, client::connection) { done.set_value(ec); }));
+                                    signal.slot(), [&](error_code ec, client::connection) {
+                                        done.set_value(ec);
+                                    }));
     peer.accept();
     signal.emit(boost::asio::cancellation_type::terminal);
     EXPECT_EQ(get(done.get_future()), error::operation_aborted);

@@ -3,7 +3,6 @@
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
-
 #include <gtest/gtest.h>
 
 namespace sluice::test {
@@ -19,9 +18,10 @@ struct cancellable_send {
 
     void start(client::sender const& s, client::encoded_message m)
     {
-        s.async_send(std::move(m), boost::asio::bind_cancellation_slot(signal.slot(), [this](error_code ec, outcome o) {
-                         done.set_value({ec, std::move(o)});
-                     }));
+        s.async_send(std::move(m), boost::asio::bind_cancellation_slot(
+                                       signal.slot(), [this](error_code ec, outcome o) {
+                                           done.set_value({ec, std::move(o)});
+                                       }));
     }
     error_code cancel()
     {
@@ -38,7 +38,8 @@ TEST(GiveUp, ASendThatWaitsForCreditIsWithdrawn)
     send.start(sender, {data_message("never")});
     EXPECT_EQ(send.cancel(), error::operation_aborted);
     rig.peer.grant(5, 0);
-    auto next = in_background([&] { return sender.send(client::encoded_message{data_message("next")}); });
+    auto next =
+        in_background([&] { return sender.send(client::encoded_message{data_message("next")}); });
     auto const t = rig.peer.skip_to<transfer>();
     EXPECT_EQ(t->delivery_id, delivery_number{0});  // no id was used
     EXPECT_TRUE(same_bytes(t.payload, data_message("next")));
@@ -90,7 +91,8 @@ TEST(GiveUp, ASendsTimeRunsFromItsCredit)
     auto call = in_background([&] { return sender.send("x", {.timeout = milliseconds{30}}); });
     // Its time does not run without credit: another deadline of the same length passes meanwhile.
     auto const receiver = rig.receiver();
-    EXPECT_EQ(get(in_background([&] { receiver.receive(milliseconds{60}); })).code, error::timed_out);
+    EXPECT_EQ(get(in_background([&] { receiver.receive(milliseconds{60}); })).code,
+              error::timed_out);
     EXPECT_NE(call.wait_for(milliseconds{0}), std::future_status::ready);
     rig.peer.grant(1, 0);
     rig.peer.skip_to<transfer>();
@@ -106,7 +108,8 @@ TEST(GiveUp, AnOpenThatIsNotAnsweredDetachesTheLink)
     auto late = rig.peer.skip_to<attach>();
     auto const r = get(call);
     EXPECT_EQ(r.code, error::timed_out);
-    EXPECT_NE(r.what.find("no answer to the attach of the sender to 'q'"), std::string::npos) << r.what;
+    EXPECT_NE(r.what.find("no answer to the attach of the sender to 'q'"), std::string::npos)
+        << r.what;
     EXPECT_TRUE(rig.peer.skip_to<detach>()->closed);
     // The late answer is dropped, and the next link is not taken for this one.
     late.value.role = role::receiver;
@@ -125,8 +128,12 @@ TEST(GiveUp, ABeginThatIsNotAnsweredEndsTheSession)
     EXPECT_EQ(rig.peer.skip_to<end>().from.header.channel, theirs.from.header.channel);
     auto next = in_background([&] { return rig.connection.begin(); });
     auto const second = rig.peer.skip_to<begin>();
-    EXPECT_NE(second.from.header.channel, theirs.from.header.channel);  // not used again before the peer's end
-    rig.peer.send(begin{.remote_channel = second.from.header.channel, .incoming_window = 1, .outgoing_window = 1}, 5);
+    EXPECT_NE(second.from.header.channel,
+              theirs.from.header.channel);  // not used again before the peer's end
+    rig.peer.send(begin{.remote_channel = second.from.header.channel,
+                        .incoming_window = 1,
+                        .outgoing_window = 1},
+                  5);
     EXPECT_TRUE(get(next).value);
 }
 
@@ -148,7 +155,8 @@ TEST(GiveUp, AnEndThatIsNotAnsweredIsFinalHere)
 {
     client_rig rig{{.timeout = milliseconds{30}}};
     EXPECT_EQ(get(in_background([&] { rig.session.end(); })).code, error::timed_out);
-    EXPECT_EQ(get(in_background([&] { rig.session.open_sender("q"); })).code, error::closed_locally);
+    EXPECT_EQ(get(in_background([&] { rig.session.open_sender("q"); })).code,
+              error::closed_locally);
     EXPECT_EQ(rig.connection.error(), nullptr);
 }
 
@@ -214,17 +222,19 @@ TEST(GiveUp, AMillisecondDeadlineOftenLeavesNothingBehind)
                 all.set_value();
         });
         auto const send = std::make_shared<boost::asio::cancellation_signal>();
-        sender.async_send("never", boost::asio::bind_cancellation_slot(send->slot(), [&, send](error_code ec, outcome) {
-                              EXPECT_EQ(ec, error::operation_aborted);
-                              if (--left == 0)
-                                  all.set_value();
-                          }));
+        sender.async_send("never", boost::asio::bind_cancellation_slot(
+                                       send->slot(), [&, send](error_code ec, outcome) {
+                                           EXPECT_EQ(ec, error::operation_aborted);
+                                           if (--left == 0)
+                                               all.set_value();
+                                       }));
         send->emit(boost::asio::cancellation_type::terminal);
     }
     get(all.get_future());
     EXPECT_EQ(sender.outstanding(), 0u);
     rig.peer.grant(10, 0);
-    auto next = in_background([&] { return sender.send(client::encoded_message{data_message("next")}); });
+    auto next =
+        in_background([&] { return sender.send(client::encoded_message{data_message("next")}); });
     EXPECT_TRUE(same_bytes(rig.peer.skip_to<transfer>().payload, data_message("next")));
     rig.peer.settle(0, 0);
     EXPECT_TRUE(get(next).value);

@@ -151,9 +151,9 @@ TEST(Lifetime, ALinkKeepsItsConnectionOpen)
     client::container c;
     auto opening = in_background([&] { return c.connect(peer.url()).open_sender("q"); });
     peer.open_connection();
-    peer.begin_session();
+    auto const begun = peer.begin_session();
     peer.attach_link();
-    peer.grant(1, 0);
+    peer.grant(1, begun->next_outgoing_id.value());
     {
         auto const sender = get(opening).value.value();
         auto call = in_background([&] { return sender.send("x"); });

@@ -3,7 +3,6 @@
 
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/use_future.hpp>
-
 #include <gtest/gtest.h>
 
 namespace sluice::test {
@@ -24,7 +23,8 @@ TEST(Send, CompletesWithTheOutcome)
     client_rig rig;
     auto const sender = rig.sender(10);
     std::vector<std::future<outcome>> calls;
-    for (int i = 0; i < 4; ++i) calls.push_back(sender.async_send("hello", boost::asio::use_future));
+    for (int i = 0; i < 4; ++i)
+        calls.push_back(sender.async_send("hello", boost::asio::use_future));
     for (std::uint32_t i = 0; i < 4; ++i) {
         auto const t = rig.peer.skip_to<transfer>();
         EXPECT_EQ(t->delivery_id, delivery_number{i});
@@ -34,9 +34,12 @@ TEST(Send, CompletesWithTheOutcome)
         EXPECT_EQ(m.body_text(), "hello");
     }
     rig.peer.settle(0, 0);
-    rig.peer.settle(1, 1, encoded_state(rejected{error_view{.condition = "amqp:not-allowed", .description = "no"}}));
+    rig.peer.settle(
+        1, 1,
+        encoded_state(rejected{error_view{.condition = "amqp:not-allowed", .description = "no"}}));
     rig.peer.settle(2, 2, encoded_state(released{}));
-    rig.peer.settle(3, 3, encoded_state(modified{.delivery_failed = true, .undeliverable_here = true}));
+    rig.peer.settle(3, 3,
+                    encoded_state(modified{.delivery_failed = true, .undeliverable_here = true}));
     EXPECT_TRUE(get(calls[0]).accepted());
     auto const second = get(calls[1]);
     EXPECT_TRUE(second.rejected());
@@ -105,8 +108,9 @@ TEST(Send, EncodedMessagesGoOutAsTheyAre)
     client_rig rig;
     auto const sender = rig.sender(1);
     auto const message = data_message("raw");
-    auto call = sender.async_send(client::encoded_message{message}, {.message_format = 7, .tag = octets("tag")},
-                                  boost::asio::use_future);
+    auto call =
+        sender.async_send(client::encoded_message{message},
+                          {.message_format = 7, .tag = octets("tag")}, boost::asio::use_future);
     auto const t = rig.peer.skip_to<transfer>();
     EXPECT_TRUE(same_bytes(t.payload, message));
     EXPECT_EQ(t->message_format, 7u);
@@ -120,7 +124,8 @@ TEST(Send, ALargeMessageGoesOutInFrames)
     client_rig rig;
     auto const sender = rig.sender(1);
     std::string const body(200'000, 'x');
-    auto call = sender.async_send(client::encoded_message{data_message(body)}, boost::asio::use_future);
+    auto call =
+        sender.async_send(client::encoded_message{data_message(body)}, boost::asio::use_future);
     bytes all;
     auto frames = 0;
     while (true) {
@@ -147,7 +152,8 @@ TEST(Send, OneTooLargeForThePeerFailsHereAndTheLinkGoesOn)
     rig.peer.send(ours);
     rig.peer.grant(5, 0);
     auto const sender = get(opening).value.value();
-    auto const r = get(in_background([&] { return sender.send(client::encoded_message{bytes(1025)}); }));
+    auto const r =
+        get(in_background([&] { return sender.send(client::encoded_message{bytes(1025)}); }));
     EXPECT_EQ(r.code, error::message_size_exceeded);
     auto call = sender.async_send(client::encoded_message{bytes(1024)}, boost::asio::use_future);
     EXPECT_EQ(rig.peer.skip_to<transfer>().payload.size(), 1024u);

@@ -2,7 +2,6 @@
 #include "support/client_rig.hpp"
 
 #include <boost/asio/use_future.hpp>
-
 #include <gtest/gtest.h>
 
 namespace sluice::test {
@@ -89,8 +88,9 @@ TEST(Stream, TheLinksEndWakesItsWriter)
     auto const sender = rig.sender();
     auto stream = sender.stream({}, 1024);
     auto waiting = in_background([&] { return stream.write(bytes(3000)); });
-    rig.peer.send(
-        detach{.handle = handle{0}, .closed = true, .error = error_view{.condition = "amqp:resource-deleted"}});
+    rig.peer.send(detach{.handle = handle{0},
+                         .closed = true,
+                         .error = error_view{.condition = "amqp:resource-deleted"}});
     auto const r = get(waiting);
     EXPECT_EQ(r.code, error::link_detached_by_peer);
     EXPECT_NE(r.what.find("amqp:resource-deleted"), std::string::npos) << r.what;

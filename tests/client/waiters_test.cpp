@@ -1,8 +1,8 @@
-// Whoever waits is woken, once and with the cause, when link, session, connection or transport ends.
+// Whoever waits is woken, once and with the cause, when link, session, connection or transport
+// ends.
 #include "support/client_rig.hpp"
 
 #include <boost/asio/use_future.hpp>
-
 #include <gtest/gtest.h>
 
 namespace sluice::test {
@@ -26,7 +26,8 @@ struct waiting_calls {
         add("send without outcome", [this] { without_outcome.send("x"); });
         rig.peer.skip_to<transfer>();
         add("receive", [this] { receiver.receive(); });
-        add("receive with deadline", [this] { receiver.receive(std::chrono::milliseconds{60'000}); });
+        add("receive with deadline",
+            [this] { receiver.receive(std::chrono::milliseconds{60'000}); });
         add("drain", [this] { drained.drain(); });
         while (!rig.peer.skip_to<flow>()->drain) {}
         add("open link", [this] { rig.session.open_sender("never"); });
@@ -103,23 +104,29 @@ TEST(Waiters, WakeWhenThePeerDetaches)
     rig.peer.send(detach{.handle = handle{0}, .closed = true, .error = oops()});
     auto const r = get(waiting);
     EXPECT_EQ(r.code, error::link_detached_by_peer);
-    EXPECT_NE(r.what.find("sender to 'q' detached by the peer: amqp:internal-error: oops"), std::string::npos)
+    EXPECT_NE(r.what.find("sender to 'q' detached by the peer: amqp:internal-error: oops"),
+              std::string::npos)
         << r.what;
     EXPECT_EQ(rig.session.error(), nullptr);
     rig.peer.skip_to<detach>();
-    EXPECT_EQ(get(in_background([&] { return sender.send("y"); })).code, error::link_detached_by_peer);
+    EXPECT_EQ(get(in_background([&] { return sender.send("y"); })).code,
+              error::link_detached_by_peer);
 }
 
 TEST(Waiters, LearnTheReasonOfAnEndThatFollowsABareDetach)
 {
     waiting_calls w;
     w.rig.peer.send(detach{.handle = handle{0}, .closed = true});
-    w.rig.peer.send(end{.error = error_view{.condition = "amqp:session:window-violation", .description = "too low"}});
+    w.rig.peer.send(end{.error = error_view{.condition = "amqp:session:window-violation",
+                                            .description = "too low"}});
     auto const r = w.end_of("send without credit");
     EXPECT_EQ(r.code, error::session_ended_by_peer);
     EXPECT_NE(r.what.find("amqp:session:window-violation: too low"), std::string::npos) << r.what;
+    auto begun = std::move(w.calls.at("begin"));
     w.calls.erase("begin");
     w.all_end_with(error::session_ended_by_peer, "window-violation");
+    w.rig.peer.send(begin{.remote_channel = 1, .incoming_window = 10, .outgoing_window = 10}, 1);
+    EXPECT_TRUE(get(begun).value);
 }
 
 TEST(Waiters, LearnThatABareDetachHasNoReason)
@@ -142,7 +149,8 @@ TEST(Waiters, AReceiverStillGivesWhatCameBeforeTheEnd)
     rig.peer.skip_to<detach>();
     auto const second = get(in_background([&] { return receiver.receive(); })).value.value();
     EXPECT_EQ(second.message().body_text(), "y");
-    EXPECT_EQ(get(in_background([&] { return receiver.receive(); })).code, error::link_detached_by_peer);
+    EXPECT_EQ(get(in_background([&] { return receiver.receive(); })).code,
+              error::link_detached_by_peer);
     EXPECT_EQ(get(in_background([&] { second.accept(); })).code, error::stale_delivery);
     EXPECT_EQ(get(in_background([&] { first.settle(); })).code, error::stale_delivery);
 }
@@ -156,12 +164,14 @@ TEST(Waiters, ARefusedLinkNeverOpens)
     ours.role = role::receiver;
     ours.target = {};
     rig.peer.send(ours);
-    rig.peer.send(detach{.handle = handle{0},
-                         .closed = true,
-                         .error = error_view{.condition = "amqp:not-found", .description = "no such queue"}});
+    rig.peer.send(
+        detach{.handle = handle{0},
+               .closed = true,
+               .error = error_view{.condition = "amqp:not-found", .description = "no such queue"}});
     auto const r = get(opening);
     EXPECT_EQ(r.code, error::link_refused);
-    EXPECT_NE(r.what.find("sender to 'q' refused by the peer: amqp:not-found: no such queue"), std::string::npos)
+    EXPECT_NE(r.what.find("sender to 'q' refused by the peer: amqp:not-found: no such queue"),
+              std::string::npos)
         << r.what;
     rig.peer.skip_to<detach>();
 }

@@ -18,8 +18,9 @@ TEST(Sasl, PlainSaysIdentityUserAndPassword)
 
 TEST(Sasl, PlainRefusesANulWhichWouldMoveTheBorders)
 {
-    EXPECT_EQ(sasl_plain({.user = std::string("a\0b", 3), .password = "p", .authorize_as = {}}).error(),
-              make_error_code(error::invalid_argument));
+    EXPECT_EQ(
+        sasl_plain({.user = std::string("a\0b", 3), .password = "p", .authorize_as = {}}).error(),
+        make_error_code(error::invalid_argument));
     EXPECT_FALSE(sasl_plain({.user = "a", .password = std::string("\0", 1), .authorize_as = {}}));
 }
 
@@ -40,7 +41,9 @@ TEST(Sasl, ChoosesTheFirstWantedThatIsOffered)
 TEST(Sasl, WithoutACommonMechanismBothListsAreNamed)
 {
     std::string fault;
-    EXPECT_EQ(sasl_choose(sasl_wanted(true), std::vector<std::string>{"ANONYMOUS", "EXTERNAL"}, &fault), "");
+    EXPECT_EQ(
+        sasl_choose(sasl_wanted(true), std::vector<std::string>{"ANONYMOUS", "EXTERNAL"}, &fault),
+        "");
     EXPECT_NE(fault.find("offers ANONYMOUS, EXTERNAL"), std::string::npos) << fault;
     EXPECT_NE(fault.find("may use PLAIN"), std::string::npos) << fault;
     EXPECT_EQ(sasl_choose(sasl_wanted(false), std::vector<std::string>{"PLAIN"}, &fault), "");

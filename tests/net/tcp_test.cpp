@@ -2,7 +2,6 @@
 #include <sluice/net/tcp.hpp>
 
 #include <boost/asio/io_context.hpp>
-
 #include <gtest/gtest.h>
 
 namespace sluice::net {
@@ -10,11 +9,12 @@ namespace {
 
 using tcp = boost::asio::ip::tcp;
 
-connect_result run(boost::asio::io_context& io, std::string const& host, std::uint16_t port, tcp_options options = {})
+connect_result run(boost::asio::io_context& io, std::string const& host, std::uint16_t port,
+                   tcp_options options = {})
 {
     connect_result out;
-    auto const attempt =
-        connect_tcp(io.get_executor(), host, port, options, [&](connect_result r) { out = std::move(r); });
+    auto const attempt = connect_tcp(io.get_executor(), host, port, options,
+                                     [&](connect_result r) { out = std::move(r); });
     io.run();
     return out;
 }
@@ -57,8 +57,8 @@ TEST(Tcp, ACancelledAttemptCallsItsHandlerOnce)
     tcp::acceptor acceptor{io, {boost::asio::ip::address_v4::loopback(), 0}};
     auto calls = 0;
     connect_result out;
-    auto const attempt = connect_tcp(io.get_executor(), "127.0.0.1", acceptor.local_endpoint().port(), {},
-                                     [&](connect_result r) {
+    auto const attempt = connect_tcp(io.get_executor(), "127.0.0.1",
+                                     acceptor.local_endpoint().port(), {}, [&](connect_result r) {
                                          ++calls;
                                          out = std::move(r);
                                      });

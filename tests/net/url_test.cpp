@@ -24,7 +24,8 @@ std::string fault_of(std::string_view text)
 
 TEST(Url, TakesAllPartsApart)
 {
-    auto const u = read("amqp://guest:secret@broker.example:5673/queue/a?sasl=plain&hostname=vhost");
+    auto const u =
+        read("amqp://guest:secret@broker.example:5673/queue/a?sasl=plain&hostname=vhost");
     EXPECT_FALSE(u.tls);
     EXPECT_EQ(u.user, "guest");
     EXPECT_EQ(u.password, "secret");
@@ -98,18 +99,16 @@ TEST(Url, FaultsNameTheCharacterAndTheWayOut)
 
 TEST(Url, FaultsNeverRepeatAPassword)
 {
-    for (auto const* const text : {"amqp://u:s3cret%@h", "amqp://u:s3cret/x@h", "amqp://u:s3 cret@h",
-                                   "amqp://u:s3cret@h:port", "amqp://u:s3cret@", "amqp://u:12/s3cret@h"}) {
+    for (auto const* const text :
+         {"amqp://u:s3cret%@h", "amqp://u:s3cret/x@h", "amqp://u:s3 cret@h",
+          "amqp://u:s3cret@h:port", "amqp://u:s3cret@", "amqp://u:12/s3cret@h"}) {
         auto const fault = fault_of(text);
         EXPECT_EQ(fault.find("s3"), std::string::npos) << fault;
         EXPECT_EQ(fault.find("12/"), std::string::npos) << fault;
     }
 }
 
-TEST(Url, TextHasNoCredentials)
-{
-    EXPECT_EQ(read("amqp://u:p@h/q").to_string(), "amqp://h:5672");
-}
+TEST(Url, TextHasNoCredentials) { EXPECT_EQ(read("amqp://u:p@h/q").to_string(), "amqp://h:5672"); }
 
 }  // namespace
 }  // namespace sluice::net

@@ -1,4 +1,5 @@
-// A client under test and the peer that the test plays; calls run in the background and are waited for with a limit.
+// A client under test and the peer that the test plays; calls run in the background and are waited
+// for with a limit.
 #pragma once
 
 #include "support/scripted_peer.hpp"
@@ -44,7 +45,8 @@ auto in_background(F f)
     });
 }
 
-/// The result, unless it takes more than ten seconds: then the whole test program ends, for nothing could be joined.
+/// The result, unless it takes more than ten seconds: then the whole test program ends, for nothing
+/// could be joined.
 template <class T>
 T get(std::future<T>& f)
 {
@@ -72,7 +74,10 @@ inline bytes data_message(std::string_view text)
     message_writer{out}.data(text);
     return out;
 }
-inline std::string text_of(bytes_view b) { return {reinterpret_cast<char const*>(b.data()), b.size()}; }
+inline std::string text_of(bytes_view b)
+{
+    return {reinterpret_cast<char const*>(b.data()), b.size()};
+}
 
 /// Connection and session, up.
 struct client_rig {

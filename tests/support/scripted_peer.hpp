@@ -9,9 +9,7 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/read.hpp>
 #include <boost/asio/write.hpp>
-
 #include <gtest/gtest.h>
-
 #include <poll.h>
 
 #include <stdexcept>
@@ -63,11 +61,14 @@ struct got {
 /// Blocking; gives up with an exception after ten seconds, so that a test fails instead of hanging.
 class scripted_peer {
 public:
-    scripted_peer() : acceptor_{context_, {asio::ip::address_v4::loopback(), 0}}, socket_{context_} {}
+    scripted_peer() : acceptor_{context_, {asio::ip::address_v4::loopback(), 0}}, socket_{context_}
+    {
+    }
 
     std::uint16_t port() const { return acceptor_.local_endpoint().port(); }
     /// `credentials` such as "user:password@".
-    std::string url(std::string const& credentials = "", std::string const& query = "?sasl=none") const
+    std::string url(std::string const& credentials = "",
+                    std::string const& query = "?sasl=none") const
     {
         return "amqp://" + credentials + "127.0.0.1:" + std::to_string(port()) + query;
     }
@@ -79,7 +80,10 @@ public:
         socket_.set_option(asio::ip::tcp::no_delay{true});
     }
 
-    void send_octets(bytes_view octets) { asio::write(socket_, asio::buffer(octets.data(), octets.size())); }
+    void send_octets(bytes_view octets)
+    {
+        asio::write(socket_, asio::buffer(octets.data(), octets.size()));
+    }
     void send_header(protocol_id id) { send_octets(protocol_header(id)); }
     void expect_header(protocol_id id)
     {
@@ -121,8 +125,8 @@ public:
     {
         got<T> out{.from = next(), .value = {}, .payload = {}};
         if (out.from.descriptor() != descriptor_of<T>)
-            throw std::runtime_error{"expected descriptor " + std::to_string(descriptor_of<T>) + ", got " +
-                                     std::to_string(out.from.descriptor())};
+            throw std::runtime_error{"expected descriptor " + std::to_string(descriptor_of<T>)
+                                     + ", got " + std::to_string(out.from.descriptor())};
         return taken_apart(std::move(out));
     }
     /// The next T; frames of other kinds on the way are passed over.
@@ -179,7 +183,8 @@ public:
                   .delivery_count = sequence_number{delivery_count},
                   .link_credit = credit});
     }
-    void deliver(std::uint32_t id, bytes_view payload, bool settled = false, handle h = {}, bool more = false)
+    void deliver(std::uint32_t id, bytes_view payload, bool settled = false, handle h = {},
+                 bool more = false)
     {
         std::array<std::byte, 1> const tag{static_cast<std::byte>(id)};
         send(transfer{.handle = h,

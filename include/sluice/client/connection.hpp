@@ -5,24 +5,25 @@
 
 namespace sluice::client {
 
-/// A handle on a connection; copies refer to the same one. Thread-safe. Once the last handle on it, its sessions and
-/// their links is gone, it is closed.
+/// A handle on a connection; copies refer to the same one. Thread-safe. Once the last handle on it,
+/// its sessions and their links is gone, it is closed.
 class connection {
 public:
     connection() noexcept = default;
     bool valid() const noexcept { return core_ != nullptr; }
     explicit operator bool() const noexcept { return valid(); }
 
-    /// Begins a session. On the deadline (session_options::timeout) or when cancelled the session is ended and the call
-    /// completes with error::timed_out or error::operation_aborted at once; a late answer is dropped.
-    /// Errors: error::channel_max_exceeded, the connection's end.
+    /// Begins a session. On the deadline (session_options::timeout) or when cancelled the session
+    /// is ended and the call completes with error::timed_out or error::operation_aborted at once; a
+    /// late answer is dropped. Errors: error::channel_max_exceeded, the connection's end.
     template <class Token>
     auto async_begin(session_options options, Token&& token) const
     {
-        return detail::initiate<session>(get_executor(), std::forward<Token>(token),
-                                         [self = *this, o = std::move(options)](detail::reply_ptr<session> r) mutable {
-                                             self.start_begin(std::move(o), std::move(r));
-                                         });
+        return detail::initiate<session>(
+            get_executor(), std::forward<Token>(token),
+            [self = *this, o = std::move(options)](detail::reply_ptr<session> r) mutable {
+                self.start_begin(std::move(o), std::move(r));
+            });
     }
     template <class Token>
     auto async_begin(Token&& token) const
@@ -49,7 +50,8 @@ public:
     template <class Token>
     auto async_open_sender(std::string address, sender_options options, Token&& token) const
     {
-        return default_session().async_open_sender(std::move(address), std::move(options), std::forward<Token>(token));
+        return default_session().async_open_sender(std::move(address), std::move(options),
+                                                   std::forward<Token>(token));
     }
     template <class Token>
     auto async_open_receiver(std::string address, receiver_options options, Token&& token) const
@@ -58,20 +60,25 @@ public:
                                                      std::forward<Token>(token));
     }
 
-    /// Ends the sessions (answers given are written first), then closes; calls still waiting end with
-    /// error::closed_locally. Completes with the peer's close. On the deadline or when cancelled the transport is closed
-    /// at once. Harmless after the end.
+    /// Ends the sessions (answers given are written first), then closes; calls still waiting end
+    /// with error::closed_locally. Completes with the peer's close. On the deadline or when
+    /// cancelled the transport is closed at once. Harmless after the end.
     template <class Token>
     auto async_close(Token&& token) const
     {
-        return detail::initiate<>(get_executor(), std::forward<Token>(token),
-                                  [self = *this](detail::reply_ptr<> r) { self.start_close({}, std::move(r)); });
+        return detail::initiate<>(
+            get_executor(), std::forward<Token>(token),
+            [self = *this](detail::reply_ptr<> r) { self.start_close({}, std::move(r)); });
     }
-    void close() const { detail::wait_for<>([&](detail::reply_ptr<> r) { start_close({}, std::move(r)); }); }
+    void close() const
+    {
+        detail::wait_for<>([&](detail::reply_ptr<> r) { start_close({}, std::move(r)); });
+    }
     /// The same at once, telling the peer why; what is queued is dropped.
     void close(amqp_error why) const
     {
-        detail::wait_for<>([&](detail::reply_ptr<> r) { start_close(std::move(why), std::move(r)); });
+        detail::wait_for<>(
+            [&](detail::reply_ptr<> r) { start_close(std::move(why), std::move(r)); });
     }
 
     /// What the peer's open said: its container-id; empty before.
@@ -86,7 +93,10 @@ public:
 private:
     friend class container;
     friend class detail::connection_core;
-    explicit connection(std::shared_ptr<detail::connection_core> core) noexcept : core_{std::move(core)} {}
+    explicit connection(std::shared_ptr<detail::connection_core> core) noexcept
+        : core_{std::move(core)}
+    {
+    }
     void start_begin(session_options options, detail::reply_ptr<session> r) const;
     void start_close(amqp_error why, detail::reply_ptr<> r) const;
 

@@ -7,8 +7,8 @@ namespace sluice::client {
 
 /// Owns the I/O threads and the threads for handlers. Thread-safe.
 ///
-/// Its end closes every connection at once, completes what waits with error::operation_aborted, lets handlers that run
-/// finish, and joins its threads (not the one that it is destroyed on).
+/// Its end closes every connection at once, completes what waits with error::operation_aborted,
+/// lets handlers that run finish, and joins its threads (not the one that it is destroyed on).
 ///
 /// `SLUICE_TRACE=frames` in the environment prints every frame to standard error, one line each.
 class container {
@@ -21,19 +21,22 @@ public:
 
     /// Connects to `amqp://user:password@host:port`, opens, and completes with the connection.
     ///
-    /// Options of the URL: `sasl` = none, anonymous or plain; `hostname`, `max_frame_size`, `idle_timeout_ms`,
-    /// `channel_max`. An unknown one is an error.
+    /// Options of the URL: `sasl` = none, anonymous or plain; `hostname`, `max_frame_size`,
+    /// `idle_timeout_ms`, `channel_max`. An unknown one is an error.
     ///
-    /// Errors, each with a text that says what and what to do (the connection's error()): error::invalid_url,
-    /// error::resolve_failed, error::connect_failed, error::sasl_no_common_mechanism, error::sasl_auth_failed,
-    /// error::sasl_required, error::invalid_protocol_header, error::timed_out, error::handshake_timeout (connected, but
-    /// the peer did not open), error::connection_closed_by_peer with its condition, error::operation_aborted (cancelled).
+    /// Errors, each with a text that says what and what to do (the connection's error()):
+    /// error::invalid_url, error::resolve_failed, error::connect_failed,
+    /// error::sasl_no_common_mechanism, error::sasl_auth_failed, error::sasl_required,
+    /// error::invalid_protocol_header, error::timed_out, error::handshake_timeout (connected, but
+    /// the peer did not open), error::connection_closed_by_peer with its condition,
+    /// error::operation_aborted (cancelled).
     template <class Token>
     auto async_connect(std::string url, connection_options options, Token&& token)
     {
         return detail::initiate<connection>(
             get_executor(), std::forward<Token>(token),
-            [core = core_, u = std::move(url), o = std::move(options)](detail::reply_ptr<connection> r) mutable {
+            [core = core_, u = std::move(url),
+             o = std::move(options)](detail::reply_ptr<connection> r) mutable {
                 start_connect(core, std::move(u), std::move(o), std::move(r));
             });
     }

@@ -17,13 +17,15 @@ struct modification {
     bytes message_annotations{};  ///< an encoded map, or empty
 };
 
-/// A handle on a delivery; copies refer to the same one. It keeps its connection's memory, not its link open.
+/// A handle on a delivery; copies refer to the same one. It keeps its connection's memory, not its
+/// link open.
 ///
-/// Fire-and-forget answers (accept, release, reject, modify) return at once and are merged into ranges on the wire.
-/// A delivery whose last handle goes without an answer is released, so that the peer may give it to somebody else.
-/// A delivery that the sender settled needs no answer.
+/// Fire-and-forget answers (accept, release, reject, modify) return at once and are merged into
+/// ranges on the wire. A delivery whose last handle goes without an answer is released, so that the
+/// peer may give it to somebody else. A delivery that the sender settled needs no answer.
 ///
-/// Distinct handles: safe to use concurrently. Answers to one delivery from several threads: the first one counts.
+/// Distinct handles: safe to use concurrently. Answers to one delivery from several threads: the
+/// first one counts.
 class delivery {
 public:
     delivery() noexcept = default;
@@ -33,7 +35,8 @@ public:
 
     /// The encoded message. Empty for a streamed delivery: read it.
     bytes_view body() const noexcept;
-    /// The message's sections and body, decoded where they lie; valid while a handle on this delivery exists.
+    /// The message's sections and body, decoded where they lie; valid while a handle on this
+    /// delivery exists.
     /// @throws boost::system::system_error with a codec error if the message is malformed.
     message_view view() const;
     /// The same as an object of its own.
@@ -46,7 +49,8 @@ public:
     /// Answered already, by whichever handle.
     bool answered() const noexcept;
 
-    /// States an outcome and settles (in receiver settle mode second: states it; see async_settle()).
+    /// States an outcome and settles (in receiver settle mode second: states it; see
+    /// async_settle()).
     /// @throws boost::system::system_error with error::already_settled after an earlier answer, or
     /// error::stale_delivery once the link is gone.
     void accept() const;
@@ -56,36 +60,42 @@ public:
     /// Any encoded state, such as a transactional-state.
     void answer(bytes encoded_state) const;
 
-    /// As accept() and the like, and completes once the delivery is settled: at once in mode first, with the sender's
-    /// settlement in mode second. Cancelling and the deadline only stop the waiting: the answer stays given.
-    /// Completes with error::already_settled, error::stale_delivery, error::timed_out, error::operation_aborted.
+    /// As accept() and the like, and completes once the delivery is settled: at once in mode first,
+    /// with the sender's settlement in mode second. Cancelling and the deadline only stop the
+    /// waiting: the answer stays given. Completes with error::already_settled,
+    /// error::stale_delivery, error::timed_out, error::operation_aborted.
     template <class Token>
     auto async_settle(bytes encoded_state, Token&& token) const
     {
-        return detail::initiate<>(get_executor(), std::forward<Token>(token),
-                                  [self = *this, state = std::move(encoded_state)](detail::reply_ptr<> r) mutable {
-                                      self.start_settle(std::move(state), std::move(r));
-                                  });
+        return detail::initiate<>(
+            get_executor(), std::forward<Token>(token),
+            [self = *this, state = std::move(encoded_state)](detail::reply_ptr<> r) mutable {
+                self.start_settle(std::move(state), std::move(r));
+            });
     }
     void settle(bytes encoded_state = accepted_state()) const
     {
-        detail::wait_for<>([&](detail::reply_ptr<> r) { start_settle(std::move(encoded_state), std::move(r)); });
+        detail::wait_for<>(
+            [&](detail::reply_ptr<> r) { start_settle(std::move(encoded_state), std::move(r)); });
     }
 
     /// Streamed deliveries: reads the next octets of the encoded message into `into`, at least one.
-    /// Completes with asio::error::eof after the last, error::delivery_aborted if the sender gave the delivery up, or
-    /// the link's end. One read at a time. Cancelling takes nothing out. `into` stays valid until completion.
+    /// Completes with asio::error::eof after the last, error::delivery_aborted if the sender gave
+    /// the delivery up, or the link's end. One read at a time. Cancelling takes nothing out. `into`
+    /// stays valid until completion.
     template <class Token>
     auto async_read_some(std::span<std::byte> into, Token&& token) const
     {
-        return detail::initiate<std::size_t>(get_executor(), std::forward<Token>(token),
-                                             [self = *this, into](detail::reply_ptr<std::size_t> r) mutable {
-                                                 self.start_read(into, std::move(r));
-                                             });
+        return detail::initiate<std::size_t>(
+            get_executor(), std::forward<Token>(token),
+            [self = *this, into](detail::reply_ptr<std::size_t> r) mutable {
+                self.start_read(into, std::move(r));
+            });
     }
     std::size_t read_some(std::span<std::byte> into) const
     {
-        return detail::wait_for<std::size_t>([&](detail::reply_ptr<std::size_t> r) { start_read(into, std::move(r)); });
+        return detail::wait_for<std::size_t>(
+            [&](detail::reply_ptr<std::size_t> r) { start_read(into, std::move(r)); });
     }
 
     executor get_executor() const;

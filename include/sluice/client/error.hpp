@@ -12,9 +12,9 @@ using error_code = net::error_code;
 
 /// Why a connection, session or link ended or a call failed. Immutable once made.
 struct failure {
-    std::error_code code;   ///< none after a clean end by ourselves
-    amqp_error error;       ///< the peer's condition, or ours; empty if there is none
-    std::string text;       ///< what failed, such as "session ended: amqp:session:window-violation: ..."
+    std::error_code code;  ///< none after a clean end by ourselves
+    amqp_error error;      ///< the peer's condition, or ours; empty if there is none
+    std::string text;  ///< what failed, such as "session ended: amqp:session:window-violation: ..."
 };
 
 /// Shared, since one cause ends many calls. Null: nothing has failed.

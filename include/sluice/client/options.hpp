@@ -22,12 +22,14 @@ inline constexpr milliseconds no_timeout = milliseconds::max();
 inline constexpr milliseconds default_timeout{30'000};
 
 struct container_options {
-    std::string id{};               ///< container-id [2.7.1]; empty: one made up
-    unsigned io_threads = 1;        ///< connections are spread over them; no code of yours runs there
-    unsigned handler_threads_max = 64;  ///< threads for your handlers: few, and more while those are blocked
+    std::string id{};         ///< container-id [2.7.1]; empty: one made up
+    unsigned io_threads = 1;  ///< connections are spread over them; no code of yours runs there
+    unsigned handler_threads_max =
+        64;  ///< threads for your handlers: few, and more while those are blocked
     /// Handlers without an executor of their own run here instead of on the container's threads.
     std::optional<boost::asio::any_io_executor> handler_executor{};
-    /// Called with what a handler on the container's threads throws. Default: one line on standard error.
+    /// Called with what a handler on the container's threads throws. Default: one line on standard
+    /// error.
     std::function<void(std::exception_ptr)> on_exception{};
 };
 
@@ -39,21 +41,22 @@ enum class sasl_choice : std::uint8_t {
 };
 
 struct connection_options {
-    std::optional<std::string> user{};    ///< instead of the URL's
+    std::optional<std::string> user{};      ///< instead of the URL's
     std::optional<std::string> password{};  ///< instead of the URL's
     sasl_choice sasl = sasl_choice::automatic;
-    std::string hostname{};               ///< in open; empty: the URL's host
-    milliseconds timeout = default_timeout;  ///< of each call on it that expects an answer, connect included
+    std::string hostname{};  ///< in open; empty: the URL's host
+    milliseconds timeout =
+        default_timeout;  ///< of each call on it that expects an answer, connect included
     std::uint32_t max_frame_size = 65536;
     std::uint32_t outgoing_frame_max = 65536;
     std::uint16_t channel_max = 255;
-    milliseconds idle_timeout{60'000};    ///< silence after which the peer is given up; 0: never
+    milliseconds idle_timeout{60'000};  ///< silence after which the peer is given up; 0: never
     std::size_t output_buffer_size = 256 * 1024;  ///< octets encoded ahead of the socket
     std::size_t input_buffer_size = 128 * 1024;
     bool no_delay = true;
     std::vector<std::string> offered_capabilities{};
     std::vector<std::string> desired_capabilities{};
-    bytes properties{};                   ///< an encoded map, or empty
+    bytes properties{};  ///< an encoded map, or empty
 };
 
 struct session_options {
@@ -62,9 +65,10 @@ struct session_options {
     std::optional<delivery_number> next_delivery_id{};
     std::uint32_t incoming_window = 2048;  ///< transfer frames
     std::uint32_t handle_max = 1023;
-    std::size_t buffered_bytes_max = 8u << 20;  ///< octets of deliveries not taken yet, before the window shuts
+    std::size_t buffered_bytes_max =
+        8u << 20;  ///< octets of deliveries not taken yet, before the window shuts
     engine::flow_policy policy = engine::flow_policy::tolerant;
-    milliseconds timeout{0};               ///< of calls on it that expect an answer; 0: the connection's
+    milliseconds timeout{0};  ///< of calls on it that expect an answer; 0: the connection's
     std::vector<std::string> offered_capabilities{};
     std::vector<std::string> desired_capabilities{};
     bytes properties{};
@@ -72,26 +76,26 @@ struct session_options {
 
 /// A source or target. [3.5.3, 3.5.4]
 struct terminus {
-    std::string address{};             ///< empty: none (the anonymous target), or the peer's choice if dynamic
+    std::string address{};  ///< empty: none (the anonymous target), or the peer's choice if dynamic
     bool dynamic = false;
     terminus_durability durable = terminus_durability::none;
     std::string expiry_policy = "session-end";
-    std::uint32_t timeout = 0;         ///< seconds
+    std::uint32_t timeout = 0;  ///< seconds
     std::vector<std::string> capabilities{};
-    bytes dynamic_node_properties{};   ///< an encoded map, or empty
+    bytes dynamic_node_properties{};  ///< an encoded map, or empty
     // sources only
-    std::string distribution_mode{};   ///< "move", "copy" or empty
-    bytes filter{};                    ///< an encoded map, or empty
-    bytes default_outcome{};           ///< encoded, or empty
-    std::vector<std::string> outcomes{}; ///< such as "amqp:accepted:list"; empty: not said
+    std::string distribution_mode{};      ///< "move", "copy" or empty
+    bytes filter{};                       ///< an encoded map, or empty
+    bytes default_outcome{};              ///< encoded, or empty
+    std::vector<std::string> outcomes{};  ///< such as "amqp:accepted:list"; empty: not said
 };
 
 struct link_options {
-    std::string name{};                ///< empty: one that no other link of this container has
+    std::string name{};  ///< empty: one that no other link of this container has
     sender_settle_mode snd_settle_mode = sender_settle_mode::mixed;
     receiver_settle_mode rcv_settle_mode = receiver_settle_mode::first;
     std::uint64_t max_message_size = 0;  ///< octets; 0: no limit
-    milliseconds timeout{0};           ///< of calls on it that expect an answer; 0: the session's
+    milliseconds timeout{0};             ///< of calls on it that expect an answer; 0: the session's
     std::vector<std::string> offered_capabilities{};
     std::vector<std::string> desired_capabilities{};
     bytes properties{};
@@ -99,26 +103,29 @@ struct link_options {
 
 struct sender_options : link_options {
     terminus source{};
-    terminus target{};                 ///< its address is set by open_sender(address)
-    bytes encoded_target{};            ///< instead of `target`: a coordinator, say
-    std::uint32_t outstanding_max = 1u << 20;  ///< sends without an outcome; one more is error::queue_full
+    terminus target{};       ///< its address is set by open_sender(address)
+    bytes encoded_target{};  ///< instead of `target`: a coordinator, say
+    std::uint32_t outstanding_max =
+        1u << 20;  ///< sends without an outcome; one more is error::queue_full
 };
 
 struct receiver_options : link_options {
-    terminus source{};                 ///< its address is set by open_receiver(address)
+    terminus source{};  ///< its address is set by open_receiver(address)
     terminus target{};
-    std::uint32_t credit_window = 100; ///< deliveries held and on their way together; 0: credit by hand
-    std::uint32_t inbox_max = 256;     ///< deliveries moved ahead of receive(); others wait in the session's window
+    std::uint32_t credit_window =
+        100;  ///< deliveries held and on their way together; 0: credit by hand
+    std::uint32_t inbox_max =
+        256;  ///< deliveries moved ahead of receive(); others wait in the session's window
     std::size_t inbox_bytes_max = 1u << 20;  ///< octets of those, more than one delivery
-    bool streamed = false;             ///< deliveries come at their first frame and are read in parts
+    bool streamed = false;  ///< deliveries come at their first frame and are read in parts
     std::size_t stream_buffer_max = 1u << 20;
 };
 
 struct send_options {
-    bool settled = false;              ///< pre-settled: completes when its octets are written, with no outcome
+    bool settled = false;  ///< pre-settled: completes when its octets are written, with no outcome
     std::uint32_t message_format = 0;
-    bytes tag{};                       ///< at most 32 octets; empty: one is made
-    bytes state{};                     ///< an encoded delivery state, such as a transactional-state
+    bytes tag{};    ///< at most 32 octets; empty: one is made
+    bytes state{};  ///< an encoded delivery state, such as a transactional-state
     /// From the moment there is credit until the outcome. 0: the link's.
     milliseconds timeout{0};
 };

@@ -8,12 +8,16 @@ namespace sluice::client {
 
 using engine::outcome_kind;
 
-/// The peer's word on a delivery. That it was rejected, released or modified is a value and not an error of the call:
-/// the call did what it was asked to. Cheap to move. Distinct objects: safe to use concurrently.
+/// The peer's word on a delivery. That it was rejected, released or modified is a value and not an
+/// error of the call: the call did what it was asked to. Cheap to move. Distinct objects: safe to
+/// use concurrently.
 class outcome {
 public:
     outcome() noexcept = default;
-    explicit outcome(outcome_kind kind, bool settled = true) noexcept : kind_{kind}, settled_{settled} {}
+    explicit outcome(outcome_kind kind, bool settled = true) noexcept
+        : kind_{kind}, settled_{settled}
+    {
+    }
     /// From an encoded delivery state.
     static outcome from(outcome_kind kind, bool settled, raw_value state);
 

@@ -17,15 +17,17 @@ struct encoded_message {
     bytes octets;
 };
 
-/// A handle on a sender; copies refer to the same one. Thread-safe: sends of one thread go out in their order, and many
-/// threads' sends share a wake-up. Once the last handle is gone and its sends have their outcomes, the link is detached.
+/// A handle on a sender; copies refer to the same one. Thread-safe: sends of one thread go out in
+/// their order, and many threads' sends share a wake-up. Once the last handle is gone and its sends
+/// have their outcomes, the link is detached.
 ///
-/// **async_send / send** wait while there is no credit (without a deadline), then for the outcome (with
-/// send_options::timeout). They complete with the outcome; rejected, released and modified are outcomes and no errors.
-/// Errors: error::link_detached_by_peer and the like with the cause in error(), error::message_size_exceeded,
-/// error::queue_full (sender_options::outstanding_max), error::timed_out, error::operation_aborted (cancelled before its
-/// last frame was written: it is withdrawn, or aborted on the wire, and the peer never has it),
-/// error::outcome_unknown (cancelled, out of time, or the link ended after that: the peer may have it).
+/// **async_send / send** wait while there is no credit (without a deadline), then for the outcome
+/// (with send_options::timeout). They complete with the outcome; rejected, released and modified
+/// are outcomes and no errors. Errors: error::link_detached_by_peer and the like with the cause in
+/// error(), error::message_size_exceeded, error::queue_full (sender_options::outstanding_max),
+/// error::timed_out, error::operation_aborted (cancelled before its last frame was written: it is
+/// withdrawn, or aborted on the wire, and the peer never has it), error::outcome_unknown
+/// (cancelled, out of time, or the link ended after that: the peer may have it).
 class sender {
 public:
     sender() noexcept = default;
@@ -37,7 +39,8 @@ public:
     {
         return detail::initiate<outcome>(
             get_executor(), std::forward<Token>(token),
-            [self = *this, m = std::move(m), options = std::move(options)](detail::reply_ptr<outcome> r) mutable {
+            [self = *this, m = std::move(m),
+             options = std::move(options)](detail::reply_ptr<outcome> r) mutable {
                 self.start_send(std::move(m), options, false, std::move(r));
             });
     }
@@ -68,14 +71,15 @@ public:
     /// Sends a message whose body is a string.
     outcome send(std::string_view text, send_options options = {}) const;
 
-    /// As async_send, but completes with error::no_credit instead of waiting for credit; whether there is some is decided
-    /// where the link lives, so this is asynchronous too.
+    /// As async_send, but completes with error::no_credit instead of waiting for credit; whether
+    /// there is some is decided where the link lives, so this is asynchronous too.
     template <class Token>
     auto async_try_send(encoded_message m, send_options options, Token&& token) const
     {
         return detail::initiate<outcome>(
             get_executor(), std::forward<Token>(token),
-            [self = *this, m = std::move(m), options = std::move(options)](detail::reply_ptr<outcome> r) mutable {
+            [self = *this, m = std::move(m),
+             options = std::move(options)](detail::reply_ptr<outcome> r) mutable {
                 self.start_send(std::move(m), options, true, std::move(r));
             });
     }
@@ -84,25 +88,31 @@ public:
     outcome try_send(message const& m, send_options options = {}) const;
     outcome try_send(std::string_view text, send_options options = {}) const;
 
-    /// Begins a message that is written in parts. Its frames go out as the parts come, while there is credit.
+    /// Begins a message that is written in parts. Its frames go out as the parts come, while there
+    /// is credit.
     /// @param buffer_max octets held between writer and connection
     /// @throws boost::system::system_error if the link is gone
     body_stream stream(send_options options = {}, std::size_t buffer_max = 256 * 1024) const;
 
-    /// Detaches for good: deliveries that have begun are finished, others end with error::closed_locally. Completes
-    /// with the peer's detach. On the deadline or when cancelled it is detached at once, without waiting.
-    /// Harmless after the end.
+    /// Detaches for good: deliveries that have begun are finished, others end with
+    /// error::closed_locally. Completes with the peer's detach. On the deadline or when cancelled
+    /// it is detached at once, without waiting. Harmless after the end.
     template <class Token>
     auto async_close(Token&& token) const
     {
-        return detail::initiate<>(get_executor(), std::forward<Token>(token),
-                                  [self = *this](detail::reply_ptr<> r) { self.start_close({}, std::move(r)); });
+        return detail::initiate<>(
+            get_executor(), std::forward<Token>(token),
+            [self = *this](detail::reply_ptr<> r) { self.start_close({}, std::move(r)); });
     }
-    void close() const { detail::wait_for<>([&](detail::reply_ptr<> r) { start_close({}, std::move(r)); }); }
+    void close() const
+    {
+        detail::wait_for<>([&](detail::reply_ptr<> r) { start_close({}, std::move(r)); });
+    }
     /// The same, telling the peer why.
     void close(amqp_error why) const
     {
-        detail::wait_for<>([&](detail::reply_ptr<> r) { start_close(std::move(why), std::move(r)); });
+        detail::wait_for<>(
+            [&](detail::reply_ptr<> r) { start_close(std::move(why), std::move(r)); });
     }
 
     std::string const& name() const noexcept;

@@ -7,28 +7,29 @@
 
 namespace sluice::client {
 
-/// A handle on a session; copies refer to the same one. Thread-safe. Once the last handle on it and on its links is gone,
-/// it is ended.
+/// A handle on a session; copies refer to the same one. Thread-safe. Once the last handle on it and
+/// on its links is gone, it is ended.
 ///
-/// Opening a link: on the deadline (link_options::timeout) or when cancelled, the link is detached and the call completes
-/// with error::timed_out or error::operation_aborted at once; a late answer is dropped. On failure the handle that comes
-/// with the error tells the cause: error().
+/// Opening a link: on the deadline (link_options::timeout) or when cancelled, the link is detached
+/// and the call completes with error::timed_out or error::operation_aborted at once; a late answer
+/// is dropped. On failure the handle that comes with the error tells the cause: error().
 class session {
 public:
     session() noexcept = default;
     bool valid() const noexcept { return core_ != nullptr; }
     explicit operator bool() const noexcept { return valid(); }
 
-    /// Attaches a link that sends to `address`. Errors: error::link_refused and the like with the peer's condition,
-    /// error::link_name_in_use, error::handle_max_exceeded, the session's end.
+    /// Attaches a link that sends to `address`. Errors: error::link_refused and the like with the
+    /// peer's condition, error::link_name_in_use, error::handle_max_exceeded, the session's end.
     template <class Token>
     auto async_open_sender(std::string address, sender_options options, Token&& token) const
     {
         options.target.address = std::move(address);
-        return detail::initiate<sender>(get_executor(), std::forward<Token>(token),
-                                        [self = *this, o = std::move(options)](detail::reply_ptr<sender> r) mutable {
-                                            self.start_sender(std::move(o), std::move(r));
-                                        });
+        return detail::initiate<sender>(
+            get_executor(), std::forward<Token>(token),
+            [self = *this, o = std::move(options)](detail::reply_ptr<sender> r) mutable {
+                self.start_sender(std::move(o), std::move(r));
+            });
     }
     template <class Token>
     auto async_open_sender(std::string address, Token&& token) const
@@ -56,27 +57,34 @@ public:
     template <class Token>
     auto async_open_receiver(std::string address, Token&& token) const
     {
-        return async_open_receiver(std::move(address), receiver_options{}, std::forward<Token>(token));
+        return async_open_receiver(std::move(address), receiver_options{},
+                                   std::forward<Token>(token));
     }
     receiver open_receiver(std::string address, receiver_options options = {}) const
     {
         options.source.address = std::move(address);
-        return detail::wait_for<receiver>(
-            [&](detail::reply_ptr<receiver> r) { start_receiver(std::move(options), std::move(r)); });
+        return detail::wait_for<receiver>([&](detail::reply_ptr<receiver> r) {
+            start_receiver(std::move(options), std::move(r));
+        });
     }
 
     /// Asks for a session flow; with `echo`, for one of the peer's in answer. Fire and forget.
     void request_flow(bool echo = false) const;
 
-    /// Ends the session: deliveries that have begun are finished, other calls end with error::closed_locally.
-    /// Completes with the peer's end; on the deadline or when cancelled without waiting for it. Harmless after the end.
+    /// Ends the session: deliveries that have begun are finished, other calls end with
+    /// error::closed_locally. Completes with the peer's end; on the deadline or when cancelled
+    /// without waiting for it. Harmless after the end.
     template <class Token>
     auto async_end(Token&& token) const
     {
-        return detail::initiate<>(get_executor(), std::forward<Token>(token),
-                                  [self = *this](detail::reply_ptr<> r) { self.start_end({}, std::move(r)); });
+        return detail::initiate<>(
+            get_executor(), std::forward<Token>(token),
+            [self = *this](detail::reply_ptr<> r) { self.start_end({}, std::move(r)); });
     }
-    void end() const { detail::wait_for<>([&](detail::reply_ptr<> r) { start_end({}, std::move(r)); }); }
+    void end() const
+    {
+        detail::wait_for<>([&](detail::reply_ptr<> r) { start_end({}, std::move(r)); });
+    }
     void end(amqp_error why) const
     {
         detail::wait_for<>([&](detail::reply_ptr<> r) { start_end(std::move(why), std::move(r)); });
@@ -91,7 +99,9 @@ public:
 private:
     friend class connection;
     friend class detail::session_core;
-    explicit session(std::shared_ptr<detail::session_core> core) noexcept : core_{std::move(core)} {}
+    explicit session(std::shared_ptr<detail::session_core> core) noexcept : core_{std::move(core)}
+    {
+    }
     void start_sender(sender_options options, detail::reply_ptr<sender> r) const;
     void start_receiver(receiver_options options, detail::reply_ptr<receiver> r) const;
     void start_end(amqp_error why, detail::reply_ptr<> r) const;

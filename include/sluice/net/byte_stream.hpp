@@ -1,4 +1,5 @@
-// What an AMQP connection runs over: octets in order, both ways. TCP today; TLS and WebSocket fit the same form.
+// What an AMQP connection runs over: octets in order, both ways. TCP today; TLS and WebSocket fit
+// the same form.
 #pragma once
 
 #include <sluice/net/error.hpp>
@@ -21,7 +22,8 @@ public:
     virtual void on_ready(readiness which, error_code ec) = 0;
 };
 
-/// Works by readiness: try, and wait if it would block. So that a connection with nothing to do holds no buffer.
+/// Works by readiness: try, and wait if it would block. So that a connection with nothing to do
+/// holds no buffer.
 ///
 /// Not thread-safe: everything on the stream's executor.
 class byte_stream {
@@ -30,11 +32,11 @@ public:
 
     virtual boost::asio::any_io_executor get_executor() = 0;
 
-    /// Reads what is there. @returns octets read; with `ec`: asio::error::would_block if async_wait(read) has to come
-    /// first, asio::error::eof at the end.
+    /// Reads what is there. @returns octets read; with `ec`: asio::error::would_block if
+    /// async_wait(read) has to come first, asio::error::eof at the end.
     virtual std::size_t read_some(boost::asio::mutable_buffer into, error_code& ec) = 0;
-    /// Writes what fits. @returns octets written; with `ec`: asio::error::would_block if async_wait(write) has to
-    /// come first.
+    /// Writes what fits. @returns octets written; with `ec`: asio::error::would_block if
+    /// async_wait(write) has to come first.
     virtual std::size_t write_some(boost::asio::const_buffer from, error_code& ec) = 0;
     /// One wait of each kind at a time. Spurious wake-ups happen.
     virtual void async_wait(readiness which, std::shared_ptr<stream_waiter> waiter) = 0;

@@ -36,12 +36,13 @@ std::unique_ptr<sasl_client> sasl_anonymous(std::string trace = {});
 /// PLAIN [RFC 4616]. @returns error::invalid_argument if user or password contain a NUL.
 result<std::unique_ptr<sasl_client>> sasl_plain(credentials const& who);
 
-/// The mechanisms that a client would use, best first. Nothing is sent under a mechanism that is not listed here.
+/// The mechanisms that a client would use, best first. Nothing is sent under a mechanism that is
+/// not listed here.
 std::vector<std::string> sasl_wanted(bool has_credentials);
 
 /// The first of `wanted` that is offered (names compare exactly [5.3.3.1]).
 /// @returns an empty view if there is none; `fault`, if given, then names both lists.
-std::string_view sasl_choose(std::span<std::string const> wanted, std::span<std::string const> offered,
-                             std::string* fault = nullptr);
+std::string_view sasl_choose(std::span<std::string const> wanted,
+                             std::span<std::string const> offered, std::string* fault = nullptr);
 
 }  // namespace sluice::net

@@ -14,7 +14,7 @@ namespace sluice::net {
 
 /// A URL taken apart, percent-decoded. Plain data.
 struct url {
-    bool tls = false;                     ///< amqps
+    bool tls = false;  ///< amqps
     std::optional<std::string> user;
     std::optional<std::string> password;  ///< never part of a text that this library makes
     std::string host;                     ///< of an IPv6 literal without its brackets
@@ -30,8 +30,8 @@ struct url {
 
 /// Reads `text`. The scheme may be left out ("localhost", "host:5673/q"); then it is amqp.
 ///
-/// @param fault if given and reading fails: what is wrong, at which character, and what to do. Credentials in
-/// `text` are not repeated in it.
+/// @param fault if given and reading fails: what is wrong, at which character, and what to do.
+/// Credentials in `text` are not repeated in it.
 /// @returns error::invalid_url
 result<url> parse_url(std::string_view text, std::string* fault = nullptr);
 

@@ -1,4 +1,5 @@
-// Memory of calls and handlers, used again across threads: a call costs no trip to the heap in steady state.
+// Memory of calls and handlers, used again across threads: a call costs no trip to the heap in
+// steady state.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +7,8 @@
 
 namespace sluice::client::detail {
 
-/// Blocks of up to 1 KiB come from a cache of this thread, refilled by the batch from what other threads gave back.
+/// Blocks of up to 1 KiB come from a cache of this thread, refilled by the batch from what other
+/// threads gave back.
 void* recycle_allocate(std::size_t size);
 void recycle_free(void* block, std::size_t size) noexcept;
 
@@ -15,7 +17,8 @@ struct recycling_allocator {
     using value_type = T;
     recycling_allocator() noexcept = default;
     template <class U>
-    recycling_allocator(recycling_allocator<U> const&) noexcept  // NOLINT: implicit, as allocators are
+    recycling_allocator(
+        recycling_allocator<U> const&) noexcept  // NOLINT: implicit, as allocators are
     {
     }
     T* allocate(std::size_t n) { return static_cast<T*>(recycle_allocate(n * sizeof(T))); }
@@ -31,7 +34,8 @@ struct recycling_allocator<void> {
     using value_type = void;
     recycling_allocator() noexcept = default;
     template <class U>
-    recycling_allocator(recycling_allocator<U> const&) noexcept  // NOLINT: implicit, as allocators are
+    recycling_allocator(
+        recycling_allocator<U> const&) noexcept  // NOLINT: implicit, as allocators are
     {
     }
     template <class U>

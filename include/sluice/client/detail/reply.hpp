@@ -44,12 +44,14 @@ public:
     virtual void cancel() noexcept = 0;  ///< any thread, any number of times
 };
 
-/// What waits for an answer. set() by the layer, then exactly one of run(), deliver() and discard().
+/// What waits for an answer. set() by the layer, then exactly one of run(), deliver() and
+/// discard().
 class reply_base {
 public:
     reply_base* next_reply = nullptr;  // in a completion queue
 
-    /// True: run() belongs on the call's default executor, so that answers may be gathered into one wake-up.
+    /// True: run() belongs on the call's default executor, so that answers may be gathered into one
+    /// wake-up.
     bool batched() const noexcept { return batched_; }
     /// Calls the handler here. Frees this.
     virtual void run() = 0;
@@ -148,7 +150,8 @@ public:
     }
 
 private:
-    /// The handler and its arguments, moved out before this is freed, so that it may start the next call in its place.
+    /// The handler and its arguments, moved out before this is freed, so that it may start the next
+    /// call in its place.
     struct bound {
         Handler handler;
         error_code code;
@@ -161,7 +164,8 @@ private:
         }
         void operator()()
         {
-            if (auto slot = boost::asio::get_associated_cancellation_slot(handler); slot.is_connected())
+            if (auto slot = boost::asio::get_associated_cancellation_slot(handler);
+                slot.is_connected())
                 slot.clear();
             std::apply([&](Results&... r) { std::move(handler)(code, std::move(r)...); }, results);
         }
@@ -171,8 +175,9 @@ private:
         : reply<Results...>{runs_on(handler, fallback)}, handler_{std::move(handler)}
     {
         if (!this->batched())
-            executor_.emplace(boost::asio::prefer(boost::asio::get_associated_executor(handler_, fallback),
-                                                  boost::asio::execution::outstanding_work.tracked));
+            executor_.emplace(
+                boost::asio::prefer(boost::asio::get_associated_executor(handler_, fallback),
+                                    boost::asio::execution::outstanding_work.tracked));
     }
     ~handler_reply() = default;
 
@@ -182,7 +187,8 @@ private:
         if constexpr (!has_own) {
             return own == fallback;
         } else if constexpr (std::is_same_v<own_executor, boost::asio::any_io_executor>) {
-            auto const* const target = own.template target<executor>();  // a coroutine on the session's executor
+            auto const* const target =
+                own.template target<executor>();  // a coroutine on the session's executor
             return target && *target == fallback;
         } else {
             return false;
@@ -192,7 +198,8 @@ private:
     bound release() noexcept
     {
         bound out{std::move(handler_), error_code{this->code_}, std::move(this->results_)};
-        allocator a{boost::asio::get_associated_allocator(out.handler, recycling_allocator<void>{})};
+        allocator a{
+            boost::asio::get_associated_allocator(out.handler, recycling_allocator<void>{})};
         this->~handler_reply();
         std::allocator_traits<allocator>::deallocate(a, this, 1);
         return out;
@@ -212,7 +219,8 @@ public:
     void run() override { deliver(); }
     void deliver() noexcept override
     {
-        std::lock_guard const lock{mutex_};  // held while notifying: the waiter frees this as soon as it can
+        std::lock_guard const lock{
+            mutex_};  // held while notifying: the waiter frees this as soon as it can
         done_ = true;
         ready_.notify_one();
     }
@@ -249,7 +257,8 @@ auto initiate(executor const& fallback, Token&& token, Start start)
         []<class Handler>(Handler&& handler, executor const& ex, Start run) {
             using stored = std::decay_t<Handler>;
             // An lvalue is copied.
-            run(handler_reply<stored, Results...>::make(stored(std::forward<Handler>(handler)), ex));
+            run(handler_reply<stored, Results...>::make(stored(std::forward<Handler>(handler)),
+                                                        ex));
         },
         token, fallback, std::move(start));
 }
