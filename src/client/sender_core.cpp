@@ -191,12 +191,9 @@ void sender_core::drop(send_request& s, std::error_code code, std::string what)
 /// The time of a send runs from the moment that there is credit for it.
 void sender_core::give_deadlines()
 {
-    auto left = std::size_t{0};
-    if (engine()->free_credit() == 0) {
-        auto const begun = !sends_.empty() && engine()->queued() > 0 && has_begun_front();
-        auto const unbegun = engine()->queued() - (begun ? 1 : 0);
-        left = unbegun > engine()->credit() ? unbegun - engine()->credit() : 0;
-    }
+    auto const unbegun = engine()->unbegun();
+    auto const credit = std::size_t{engine()->credit()};
+    auto const left = unbegun > credit ? unbegun - credit : 0;
     while (without_credit_count_ > left) {
         auto& s = *without_credit_;
         s.has_credit = true;
@@ -205,18 +202,6 @@ void sender_core::give_deadlines()
         if (s.open)
             core().deadlines().arm(s, s.timeout, core().now());
     }
-}
-
-/// Whether the engine's queue begins with a delivery that is half sent: then that one has had its
-/// credit.
-bool sender_core::has_begun_front() const noexcept
-{
-    auto begun = false;
-    engine()->for_each_delivery([&](engine::outgoing_delivery& d) {
-        begun |= d.state() == engine::outgoing_state::begun
-                 || d.state() == engine::outgoing_state::aborting;
-    });
-    return begun;
 }
 
 void sender_core::cancel(send_request& s, std::error_code why)

@@ -61,7 +61,6 @@ private:
     void forget(send_request& s) noexcept;
     void on_outcome(engine::event const& e, send_request& s);
     void give_deadlines();
-    bool has_begun_front() const noexcept;
     void close_when_idle();
 
     sender_options options_;

@@ -41,6 +41,8 @@ public:
         return credit_ > unbegun_ ? credit_ - static_cast<std::uint32_t>(unbegun_) : 0;
     }
     std::size_t queued() const noexcept { return queue_.size(); }
+    /// Those of queued() that have not used credit yet.
+    std::size_t unbegun() const noexcept { return unbegun_; }
     std::size_t unsettled() const noexcept { return sent_.size(); }
     bool draining() const noexcept { return drain_; }
 
