@@ -157,7 +157,13 @@ handler_pool::~handler_pool()
 
 void handler_pool::push(pool_task* t) { state_->push(t); }
 
-void handler_pool::stop() { state_->stop(); }
+void handler_pool::stop()
+{
+    state_->stop();
+    // What still waits on a strand, because the strand's own handler is who stops the pool, keeps that strand and with it
+    // the pool: without this neither would ever go.
+    shutdown();
+}
 
 unsigned handler_pool::threads() const
 {
