@@ -254,7 +254,7 @@ TEST(Threads, FlowsAskedForWhileABodyIsPulledAreWrittenAfterItsFrame)
     }};
     bytes const part(20'000);
     auto sent = 0;
-    for (; sent < 2000 && rig.session.counters().flows_deferred == 0; ++sent) {
+    for (; sent < 40'000 && rig.session.counters().flows_deferred == 0; ++sent) {
         auto const stream = sender.stream();
         for (int i = 0; i < 5; ++i) stream.write_data(part);
         EXPECT_TRUE(stream.finish().accepted());
