@@ -92,7 +92,10 @@ struct Allocations : testing::Test {
     void round(bool settled)
     {
         for (auto i = 0; i < 32; ++i) std::ignore = s->send({body}, {.settled = settled});
-        while (move(pair.a, pair.b) | move(pair.b, pair.a)) {}
+        for (auto moved = true; moved;) {
+            moved = move(pair.a, pair.b);
+            moved = move(pair.b, pair.a) || moved;
+        }
     }
     /// Allocations of a thousand rounds, after some that fill pools and buffers.
     std::size_t steady(bool settled)
