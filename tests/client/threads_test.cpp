@@ -272,9 +272,11 @@ TEST(Threads, HandlersOfManySessionsRunBesideABlockedOne)
     std::promise<void> release;
     auto const released = release.get_future().share();
     std::promise<void> blocked;
-    boost::asio::post(rig.session.get_executor(), [&] {
+    auto left = std::make_shared<std::promise<void>>();
+    boost::asio::post(rig.session.get_executor(), [&blocked, released, left] {
         blocked.set_value();
         released.wait();
+        left->set_value();
     });
     get(blocked.get_future());
     // Other executors of the container still run, whatever the number of blocked ones below the
@@ -288,6 +290,7 @@ TEST(Threads, HandlersOfManySessionsRunBesideABlockedOne)
         });
     get(all.get_future());
     release.set_value();
+    get(left->get_future());  // before what it waits on goes
     rig.finish();
 }
 
