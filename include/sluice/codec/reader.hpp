@@ -87,7 +87,7 @@ protected:
     }
     void open(raw_value raw, shape expected) noexcept;
 
-    bool next_element(raw_value& out) noexcept
+    [[gnu::always_inline]] bool next_element(raw_value& out) noexcept
     {
         auto const* p = in_.at;
         if (left_ == 0 || !skip_scalar(p, in_.end)) return next_of_any_type(out);
@@ -114,7 +114,7 @@ public:
     explicit list_reader(raw_value raw) noexcept : element_reader{raw, shape::list} {}
 
     /// The next element; nullopt after the last, or at an error.
-    std::optional<raw_value> next() noexcept
+    [[gnu::always_inline]] std::optional<raw_value> next() noexcept
     {
         raw_value element;
         return next_element(element) ? std::optional{element} : std::nullopt;
@@ -137,7 +137,7 @@ public:
     explicit map_reader(raw_value raw) noexcept : element_reader{raw, shape::map} {}
 
     /// The next entry; nullopt after the last, or at an error.
-    std::optional<entry> next() noexcept
+    [[gnu::always_inline]] std::optional<entry> next() noexcept
     {
         entry e;
         if (!next_element(e.key) || !next_element(e.value)) return std::nullopt;

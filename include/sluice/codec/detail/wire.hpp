@@ -189,15 +189,16 @@ inline constexpr auto widths = make_widths();
 /// Moves past a value whose format code tells its size; false, without moving, at any other.
 [[gnu::always_inline]] inline bool skip_scalar(std::byte const*& p, std::byte const* end) noexcept
 {
-    if (p == end) return false;
-    std::size_t size = widths[octet(p)];
-    auto const left = static_cast<std::size_t>(end - p) - 1;
-    if (size >= width_in_an_octet) {
-        if (size == width_unknown || left == 0) return false;
-        size = std::size_t{octet(p + 1)} + 1;
+    // Offsets and not pointers, which may not point far beyond the end.
+    auto const left = static_cast<std::size_t>(end - p);
+    if (left == 0) return false;
+    std::size_t next = 1 + std::size_t{widths[octet(p)]};
+    if (next > width_in_an_octet) {
+        if (left < 2 || next > 1u + width_in_an_octet) return false;
+        next = 2 + std::size_t{octet(p + 1)};
     }
-    if (size > left) return false;
-    p += 1 + size;
+    if (next > left) return false;
+    p += next;
     return true;
 }
 
