@@ -96,11 +96,19 @@ public:
 
     // ---- the engine's answers
 
-    /// Frames written since the last call.
+    /// Frames written since the last call. Whoever waits for wants_write() must neither miss a
+    /// frame nor ask for one in vain.
     std::vector<seen_frame> frames()
     {
-        for (std::size_t n = 0; (n = engine.write(buffer_, now)) > 0;) cut({buffer_.data(), n});
-        return std::exchange(seen_, {});
+        while (true) {
+            auto const wanted = engine.wants_write();
+            auto const n = engine.write(buffer_, now);
+            if (wanted != (n > 0))
+                throw std::logic_error{wanted ? "nothing to write after all" : "written unasked"};
+            if (n == 0)
+                return std::exchange(seen_, {});
+            cut({buffer_.data(), n});
+        }
     }
     /// The same as text.
     std::string wire()
