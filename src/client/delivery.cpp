@@ -28,7 +28,7 @@ delivery::reference::~reference()
         core->unref();
 }
 
-bytes_view delivery::body() const noexcept { return core_->octets; }
+bytes_view delivery::body() const noexcept { return core_->octets(); }
 
 message_view delivery::view() const
 {

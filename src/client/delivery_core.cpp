@@ -118,7 +118,21 @@ private:
 };
 
 delivery_core::delivery_core(std::shared_ptr<receiver_core> l) : link{std::move(l)} {}
-delivery_core::~delivery_core() = default;
+
+delivery_core::~delivery_core()
+{
+    if (small_)
+        recycle_free(small_, small_size_);
+}
+
+void delivery_core::copy_octets(bytes_view body)
+{
+    if (body.empty())
+        return;
+    small_ = static_cast<std::byte*>(recycle_allocate(body.size()));
+    small_size_ = body.size();
+    std::memcpy(small_, body.data(), body.size());
+}
 
 /// The last handle is gone: without an answer the delivery goes back to the peer.
 void delivery_core::unref() noexcept

@@ -41,7 +41,12 @@ public:
 
     std::shared_ptr<receiver_core> link;
     engine::incoming_delivery* incoming = nullptr;  // strand
-    bytes octets;
+    /// The encoded message; empty for a streamed one.
+    bytes_view octets() const noexcept { return small_ ? bytes_view{small_, small_size_} : large_; }
+    /// Takes a copy, or the memory itself of a large one.
+    void copy_octets(bytes_view body);
+    void take_octets(bytes body) noexcept { large_ = std::move(body); }
+
     engine::delivery_tag tag;
     delivery_number id;
     std::uint32_t message_format = 0;
@@ -58,6 +63,9 @@ private:
     class read_request;
     void serve_reader();
 
+    bytes large_;
+    std::byte* small_ = nullptr;  // from the recycled blocks: most messages need no heap
+    std::size_t small_size_ = 0;
     std::atomic<std::uint32_t> count_{1};
     settle_request* settling_ = nullptr;
     read_request* reading_ = nullptr;

@@ -181,10 +181,10 @@ delivery_core* receiver_core::make_record(engine::incoming_delivery& d)
     if (!streamed()) {
         auto const body = d.body();
         if (body.size() <= copied_max) {
-            record->octets.assign(body.begin(), body.end());
+            record->copy_octets(body);
             engine()->consume(d, body.size());
         } else {
-            record->octets = engine()->take_body(d);
+            record->take_octets(engine()->take_body(d));
         }
     }
     record->next_record = records_;
@@ -226,7 +226,7 @@ void receiver_core::move_to_inbox(bool all)
         (first ? last->next_in_inbox : first) = record;
         last = record;
         ++count;
-        added += record->octets.size();
+        added += record->octets().size();
     }
     {
         std::lock_guard const lock{mutex_};

@@ -96,7 +96,7 @@ delivery_core* receiver_core::pop(bool& wants_room) noexcept
     first_ = d->next_in_inbox;
     d->next_in_inbox = nullptr;
     --inbox_size_;
-    inbox_bytes_ -= d->octets.size();
+    inbox_bytes_ -= d->octets().size();
     wants_room = full_ && inbox_size_ <= options_.inbox_max / 2;
     if (wants_room)
         full_ = false;

@@ -41,12 +41,12 @@ public:
 
     void execute(connection_core&) override
     {
-        auto& s = *stream_;
-        s.waiting_.push_back(*this);
+        auto const s = stream_;  // which may have no other owner once this is answered
+        s->waiting_.push_back(*this);
         if (!begin())
             return give_up(make_error_code(sluice::error::operation_aborted));
-        s.serve_writers();
-        s.feed_engine();
+        s->serve_writers();
+        s->feed_engine();
     }
     void refuse() noexcept override
     {
