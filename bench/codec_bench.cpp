@@ -30,8 +30,10 @@ std::uint64_t run(std::string_view part, std::size_t times)
     Codec codec;
     std::uint64_t sum = 0;
     for (std::size_t i = 0; i != times; ++i) {
-        if (part != "decode") codec.encode();
-        if (part != "encode") sum = codec.decode();
+        if (part != "decode")
+            codec.encode();
+        if (part != "encode")
+            sum = codec.decode();
         benchmark::DoNotOptimize(codec);
         benchmark::ClobberMemory();
     }
@@ -71,7 +73,8 @@ void measure(benchmark::State& state, runner r, char const* part)
 {
     constexpr std::size_t batch = 1000;
     for (auto _ : state)
-        if (r(part, batch) == 0) state.SkipWithError("could not decode");
+        if (r(part, batch) == 0)
+            state.SkipWithError("could not decode");
     state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(batch));
 }
 
@@ -87,7 +90,8 @@ void register_benchmarks()
             benchmark::RegisterBenchmark(run_name(c, "sluice", round).c_str(), measure, c.ours,
                                          c.part)
                 ->MinTime(0.1);
-            if (!c.theirs) continue;
+            if (!c.theirs)
+                continue;
             benchmark::RegisterBenchmark(run_name(c, "proton", round).c_str(), measure, c.theirs,
                                          c.part)
                 ->MinTime(0.1);
@@ -119,10 +123,11 @@ private:
 
 void print_table(collector const& measured)
 {
-    std::puts("\nCodec, one thread; ours against Proton-C in the same run. transfer: the\n"
-              "performative (Proton through pn_data). message: header, properties, five application\n"
-              "properties, 64 octets of data, filled, encoded, decoded and read whole, with\n"
-              "message_writer and message_view. owning: the same with message.");
+    std::puts(
+        "\nCodec, one thread; ours against Proton-C in the same run. transfer: the\n"
+        "performative (Proton through pn_data). message: header, properties, five application\n"
+        "properties, 64 octets of data, filled, encoded, decoded and read whole, with\n"
+        "message_writer and message_view. owning: the same with message.");
     std::printf("%-16s | %6s %7s %6s %6s | %9s %9s\n", "times Proton's", "min", "median", "max",
                 "target", "ours ns", "Proton ns");
     for (auto const& c : cases) {
@@ -130,12 +135,14 @@ void print_table(collector const& measured)
         for (int round = 0; round != rounds; ++round) {
             auto const o = measured.per_second(run_name(c, "sluice", round));
             auto const t = measured.per_second(run_name(c, "proton", round));
-            if (o <= 0 || t <= 0) continue;
+            if (o <= 0 || t <= 0)
+                continue;
             ratios.push_back(o / t);
             ours.push_back(1e9 / o);
             theirs.push_back(1e9 / t);
         }
-        if (ratios.empty()) continue;
+        if (ratios.empty())
+            continue;
         for (auto* const v : {&ratios, &ours, &theirs}) std::sort(v->begin(), v->end());
         auto const middle = ratios.size() / 2;
         std::printf("%-16s | %6.2f %7.2f %6.2f %6.1f | %9.1f %9.1f\n", c.name, ratios.front(),
@@ -160,10 +167,12 @@ int count(int argc, char** argv)
     if (argc == 5) {
         std::string_view const who{argv[3]};
         for (auto const& c : cases) {
-            if (std::string_view{argv[2]} != c.name) continue;
+            if (std::string_view{argv[2]} != c.name)
+                continue;
             auto const r = who == "sluice" ? c.ours : who == "proton" ? c.theirs : nullptr;
             auto const times = std::strtoul(argv[4], nullptr, 10);
-            if (r && times != 0) return r(c.part, times) != 0 ? 0 : 1;
+            if (r && times != 0)
+                return r(c.part, times) != 0 ? 0 : 1;
         }
     }
     std::fputs("usage: codec_bench --count CASE sluice|proton TIMES\ncases:", stderr);
@@ -178,10 +187,13 @@ int count(int argc, char** argv)
 int main(int argc, char** argv)
 {
     using namespace sluice::bench;
-    if (argc > 1 && std::string_view{argv[1]} == "--count") return count(argc, argv);
-    if (!all_read_the_same()) return 1;
+    if (argc > 1 && std::string_view{argv[1]} == "--count")
+        return count(argc, argv);
+    if (!all_read_the_same())
+        return 1;
     benchmark::Initialize(&argc, argv);
-    if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
+    if (benchmark::ReportUnrecognizedArguments(argc, argv))
+        return 2;
     register_benchmarks();
     collector measured;
     benchmark::RunSpecifiedBenchmarks(&measured);

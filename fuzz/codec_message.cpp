@@ -10,7 +10,8 @@ using namespace sluice;
 
 void check(bool ok, char const* what)
 {
-    if (ok) return;
+    if (ok)
+        return;
     std::fprintf(stderr, "codec_message: %s\n", what);
     std::abort();
 }
@@ -42,11 +43,15 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
     message m;
     decode_fault fault;
     auto const code = decode(input, view, &fault);
-    if (code) check(fault.offset <= size, "a fault beyond the input");
-    else read_all(view);
+    if (code)
+        check(fault.offset <= size, "a fault beyond the input");
+    else
+        read_all(view);
     auto const owning_code = decode(input, m, &fault);
-    if (code) check(owning_code == code, "two ways of decoding disagree");
-    if (owning_code) return 0;
+    if (code)
+        check(owning_code == code, "two ways of decoding disagree");
+    if (owning_code)
+        return 0;
 
     auto const once = encoded(m);
     check(once.size() <= encoded_size_bound(m), "more was written than promised");

@@ -11,7 +11,8 @@ using namespace sluice;
 
 void check(bool ok, char const* what)
 {
-    if (ok) return;
+    if (ok)
+        return;
     std::fprintf(stderr, "codec_performative: %s\n", what);
     std::abort();
 }
@@ -46,7 +47,8 @@ void try_as_each(bytes_view input)
 void try_state(bytes_view input)
 {
     delivery_state state;
-    if (decode(raw_value{input}, state)) return;
+    if (decode(raw_value{input}, state))
+        return;
     auto const once = encoded(state);
     delivery_state back;
     check(!decode(raw_value{bytes_view{once}}, back), "a state that is not decoded again");

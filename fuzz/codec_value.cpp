@@ -10,7 +10,8 @@ using namespace sluice;
 
 void check(bool ok, char const* what)
 {
-    if (ok) return;
+    if (ok)
+        return;
     std::fprintf(stderr, "codec_value: %s\n", what);
     std::abort();
 }
@@ -25,7 +26,8 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
     auto in = input;
     value v;
     auto const code = decode(in, v);
-    if (skip_code) check(code == skip_code, "decoding and skipping disagree");
+    if (skip_code)
+        check(code == skip_code, "decoding and skipping disagree");
     (void)to_string(raw_value{input});
     if (code) {
         check(in.size() == input.size() && v.is_null(), "an error left something behind");

@@ -2,11 +2,10 @@
 #ifdef SLUICE_HAVE_PROTON
 
 #include "codec_generators.hpp"
-
 #include "support/codec_proton.hpp"
 
-#include <proton/message.h>
 #include <gtest/gtest.h>
+#include <proton/message.h>
 #include <rapidcheck/gtest.h>
 
 namespace sluice::prop {
@@ -33,10 +32,7 @@ value without_nested_descriptors(value v)
     return v;
 }
 
-value value_for_proton()
-{
-    return without_nested_descriptors(codec_value(4));
-}
+value value_for_proton() { return without_nested_descriptors(codec_value(4)); }
 
 RC_GTEST_PROP(CodecAgainstProton, DecodesOurValueToTheSame, ())
 {
@@ -109,15 +105,16 @@ RC_GTEST_PROP(CodecAgainstProton, AgreesOnPerformatives, ())
     }
 }
 
-/// A pn_message cannot hold several body sections, a footer, or fields that are not set. What it can
-/// hold is the same after a pass through it.
+/// A pn_message cannot hold several body sections, a footer, or fields that are not set. What it
+/// can hold is the same after a pass through it.
 RC_GTEST_PROP(CodecAgainstProton, PassesOurMessageOnUnchanged, ())
 {
     auto m = codec_message();
     m.body = value_for_proton();
-    if (m.body_value()->is_null()) m.body = value{true};  // null is no body to pn_message
-    m.footer.clear();                  // pn_message drops it
-    m.header.first_acquirer.reset();   // and writes these whether or not they are set
+    if (m.body_value()->is_null())
+        m.body = value{true};         // null is no body to pn_message
+    m.footer.clear();                 // pn_message drops it
+    m.header.first_acquirer.reset();  // and writes these whether or not they are set
     m.header.delivery_count.reset();
     m.properties.group_sequence.reset();
     m.properties.absolute_expiry_time.reset();
@@ -129,8 +126,9 @@ RC_GTEST_PROP(CodecAgainstProton, PassesOurMessageOnUnchanged, ())
 
     std::unique_ptr<pn_message_t, void (*)(pn_message_t*)> const theirs{pn_message(),
                                                                         pn_message_free};
-    RC_ASSERT(pn_message_decode(theirs.get(), reinterpret_cast<char const*>(wire.data()),
-                                wire.size()) == 0);
+    RC_ASSERT(
+        pn_message_decode(theirs.get(), reinterpret_cast<char const*>(wire.data()), wire.size())
+        == 0);
     bytes out(wire.size() * 2 + 256);
     auto size = out.size();
     RC_ASSERT(pn_message_encode(theirs.get(), reinterpret_cast<char*>(out.data()), &size) == 0);

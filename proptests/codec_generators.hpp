@@ -23,10 +23,9 @@ T codec_pick(T from, T to)
 /// Mostly small; sometimes around the size at which one octet is too few.
 inline rc::Gen<std::size_t> codec_size()
 {
-    return rc::gen::resize(
-        rc::kNominalSize,
-        rc::gen::weightedOneOf<std::size_t>({{4, rc::gen::inRange<std::size_t>(0, 12)},
-                                             {1, rc::gen::inRange<std::size_t>(245, 262)}}));
+    return rc::gen::resize(rc::kNominalSize, rc::gen::weightedOneOf<std::size_t>(
+                                                 {{4, rc::gen::inRange<std::size_t>(0, 12)},
+                                                  {1, rc::gen::inRange<std::size_t>(245, 262)}}));
 }
 
 inline std::string codec_text()
@@ -34,7 +33,8 @@ inline std::string codec_text()
     std::string text;
     auto const size = *codec_size();
     while (text.size() < size)
-        text += *rc::gen::elementOf(std::vector<std::string>{"a", "Z", "0", "é", "€", "😀", "\x01"});
+        text +=
+            *rc::gen::elementOf(std::vector<std::string>{"a", "Z", "0", "é", "€", "😀", "\x01"});
     return text;
 }
 
@@ -59,8 +59,8 @@ T codec_number()
     auto const at = [](long long v) { return static_cast<T>(v); };
     return *rc::gen::oneOf(
         rc::gen::arbitrary<T>(), rc::gen::inRange<T>(0, 100),
-        rc::gen::elementOf(std::vector<T>{at(0), at(1), at(-1), at(127), at(128), at(-128), at(-129),
-                                          at(255), at(256), std::numeric_limits<T>::min(),
+        rc::gen::elementOf(std::vector<T>{at(0), at(1), at(-1), at(127), at(128), at(-128),
+                                          at(-129), at(255), at(256), std::numeric_limits<T>::min(),
                                           std::numeric_limits<T>::max()}));
 }
 
@@ -108,7 +108,8 @@ inline value codec_array(int depth)
     value_array a;
     // An array's elements are not described values: that is said by its descriptors.
     a.element = static_cast<value_type>(codec_pick(0, depth > 0 ? 24 : 21));
-    if (codec_pick(0, 4) == 0) a.descriptors.push_back(codec_value(0));
+    if (codec_pick(0, 4) == 0)
+        a.descriptors.push_back(codec_value(0));
     a.items.resize(codec_pick<std::size_t>(0, 5));
     for (auto& item : a.items) item = codec_value_of(a.element, depth);
     return a;
@@ -188,8 +189,10 @@ private:
         switch (c) {
         case code::true_:
         case code::false_:
-            if (coin()) put(c);
-            else put(code::boolean), put(c == code::true_);
+            if (coin())
+                put(c);
+            else
+                put(code::boolean), put(c == code::true_);
             return;
         case code::uint0: zero(c, code::smalluint, code::uint, 4); return;
         case code::ulong0: zero(c, code::smallulong, code::ulong, 8); return;
@@ -201,8 +204,10 @@ private:
         case code::str8:
         case code::sym8: {
             auto const size = octet(at_++);
-            if (coin()) put(c), put(size);
-            else put(c + 0x10u), put32(size);
+            if (coin())
+                put(c), put(size);
+            else
+                put(c + 0x10u), put32(size);
             copy(size);
             return;
         }
@@ -212,9 +217,12 @@ private:
             one();
             return;
         case code::list0:
-            if (coin()) put(c);
-            else if (coin()) put(code::list8), put(1), put(0);
-            else put(code::list32), put32(4), put32(0);
+            if (coin())
+                put(c);
+            else if (coin())
+                put(code::list8), put(1), put(0);
+            else
+                put(code::list32), put32(4), put32(0);
             return;
         case code::list8:
         case code::map8:
@@ -232,16 +240,21 @@ private:
 
     void zero(unsigned zero_code, unsigned small_code, unsigned full_code, std::size_t width)
     {
-        if (coin()) put(zero_code);
-        else if (coin()) put(small_code), put(0);
-        else number(full_code, width, 0, false);
+        if (coin())
+            put(zero_code);
+        else if (coin())
+            put(small_code), put(0);
+        else
+            number(full_code, width, 0, false);
     }
 
     void small(unsigned small_code, unsigned full_code, std::size_t width, bool is_signed)
     {
         auto const octet = detail::octet(at_++);
-        if (coin()) put(small_code), put(octet);
-        else number(full_code, width, octet, is_signed);
+        if (coin())
+            put(small_code), put(octet);
+        else
+            number(full_code, width, octet, is_signed);
     }
 
     void compound(unsigned c)
@@ -287,7 +300,8 @@ template <class M>
 struct codec_member<std::optional<M>> {
     static std::optional<M> make(codec_storage& keep, std::string_view type)
     {
-        if (codec_pick(0, 2) == 0) return std::nullopt;
+        if (codec_pick(0, 2) == 0)
+            return std::nullopt;
         return codec_member<M>::make(keep, type);
     }
 };
@@ -298,8 +312,10 @@ struct codec_member {
     {
         (void)keep;
         (void)type;
-        if constexpr (std::is_same_v<M, bool>) return *rc::gen::arbitrary<bool>();
-        else if constexpr (std::is_same_v<M, role>) return role{*rc::gen::arbitrary<bool>()};
+        if constexpr (std::is_same_v<M, bool>)
+            return *rc::gen::arbitrary<bool>();
+        else if constexpr (std::is_same_v<M, role>)
+            return role{*rc::gen::arbitrary<bool>()};
         else if constexpr (std::is_same_v<M, sender_settle_mode>)
             return static_cast<M>(codec_pick(0, 3));
         else if constexpr (std::is_same_v<M, receiver_settle_mode>)
@@ -310,7 +326,8 @@ struct codec_member {
             return static_cast<M>(codec_pick(0, 3));
         else if constexpr (std::is_same_v<M, timestamp>)
             return timestamp{codec_number<std::int64_t>()};
-        else if constexpr (std::is_integral_v<M>) return codec_number<M>();
+        else if constexpr (std::is_integral_v<M>)
+            return codec_number<M>();
         else if constexpr (std::is_same_v<M, std::string_view>)
             return keep.texts.emplace_back(codec_text());
         else if constexpr (std::is_same_v<M, symbol>)
@@ -319,11 +336,13 @@ struct codec_member {
                 (type == "terminus-expiry-policy" ? "x" : "") + codec_ascii())}};
         else if constexpr (std::is_same_v<M, bytes_view>) {
             auto& kept = keep.octets.emplace_back(codec_binary());
-            if (type == "delivery-tag" && kept.size() > 32) kept.resize(32);
+            if (type == "delivery-tag" && kept.size() > 32)
+                kept.resize(32);
             return kept;
         } else if constexpr (std::is_same_v<M, raw_value>) {
             bool const any = type == "*";
-            if (codec_pick(0, 3) == 0) return {};
+            if (codec_pick(0, 3) == 0)
+                return {};
             auto& kept = keep.octets.emplace_back(encoded(any ? codec_value(2) : codec_map(2)));
             // A null stands for no value at all, which is what it is read as.
             return kept.size() == 1 && kept[0] == std::byte{0x40} ? raw_value{}
@@ -357,18 +376,21 @@ T codec_composite(codec_storage& keep)
 template <class M>
 bool codec_same(M const& a, M const& b)
 {
-    if constexpr (std::is_same_v<M, raw_value>) return same_bytes(a.encoded, b.encoded);
-    else if constexpr (std::is_same_v<M, bytes_view>) return same_bytes(a, b);
+    if constexpr (std::is_same_v<M, raw_value>)
+        return same_bytes(a.encoded, b.encoded);
+    else if constexpr (std::is_same_v<M, bytes_view>)
+        return same_bytes(a, b);
     else if constexpr (std::is_same_v<M, symbols>) {
         bool same = a.size() == b.size();
         for (std::size_t i = 0; same && i != a.size(); ++i) same = a.at(i) == b.at(i);
         return same;
     } else if constexpr (std::is_same_v<M, error_view>)
-        return a.condition == b.condition && a.description == b.description &&
-               codec_same(a.info, b.info);
+        return a.condition == b.condition && a.description == b.description
+               && codec_same(a.info, b.info);
     else if constexpr (requires { a.has_value(); })
         return a.has_value() == b.has_value() && (!a || codec_same(*a, *b));
-    else return a == b;
+    else
+        return a == b;
 }
 
 /// Field by field.
@@ -392,24 +414,22 @@ inline value_map codec_annotations()
 
 inline value codec_message_id()
 {
-    auto const type = *rc::gen::elementOf(std::vector<value_type>{
-        value_type::null, value_type::ulong, value_type::uuid, value_type::binary,
-        value_type::string});
+    auto const type = *rc::gen::elementOf(
+        std::vector<value_type>{value_type::null, value_type::ulong, value_type::uuid,
+                                value_type::binary, value_type::string});
     return codec_value_of(type, 0);
 }
 
 template <class T, class Make>
 std::optional<T> codec_maybe(Make make)
 {
-    if (*rc::gen::arbitrary<bool>()) return std::nullopt;
+    if (*rc::gen::arbitrary<bool>())
+        return std::nullopt;
     return make();
 }
 
 /// Empty symbols are not sent, so they are not made.
-inline symbol_string codec_media_type()
-{
-    return {"t" + codec_ascii()};
-}
+inline symbol_string codec_media_type() { return {"t" + codec_ascii()}; }
 
 inline message codec_message()
 {
@@ -432,12 +452,10 @@ inline message codec_message()
         .creation_time =
             codec_maybe<timestamp>([] { return timestamp{codec_number<std::int64_t>()}; }),
         .group_id = codec_maybe<std::string>([] { return codec_text(); }),
-        .group_sequence =
-            codec_maybe<std::uint32_t>([] { return codec_number<std::uint32_t>(); }),
+        .group_sequence = codec_maybe<std::uint32_t>([] { return codec_number<std::uint32_t>(); }),
         .reply_to_group_id = codec_maybe<std::string>([] { return codec_text(); })};
     auto const properties = codec_pick(0, 4);
-    for (int i = 0; i < properties; ++i)
-        m.application_properties.add(codec_text(), codec_value(1));
+    for (int i = 0; i < properties; ++i) m.application_properties.add(codec_text(), codec_value(1));
     auto const sections = codec_pick(1, 4);
     switch (codec_pick(0, 3)) {
     case 0: m.body = codec_value(2); break;
@@ -466,11 +484,13 @@ inline bytes codec_mutated(bytes wire)
         switch (codec_pick(0, 4)) {
         case 0: wire.insert(where, octet); break;
         case 1:
-            if (where != wire.end()) wire.erase(where);
+            if (where != wire.end())
+                wire.erase(where);
             break;
         case 2: wire.resize(at); break;
         default:
-            if (where != wire.end()) *where = octet;
+            if (where != wire.end())
+                *where = octet;
         }
     }
     return wire;

@@ -116,14 +116,8 @@ RC_GTEST_PROP(CodecComposite, IsDecodedToWhatWasEncoded, ())
 }
 
 // The performatives of the hot path, each with all cases.
-RC_GTEST_PROP(CodecComposite, TransfersAreDecodedToWhatWasEncoded, ())
-{
-    round_trip<transfer>();
-}
-RC_GTEST_PROP(CodecComposite, FlowsAreDecodedToWhatWasEncoded, ())
-{
-    round_trip<flow>();
-}
+RC_GTEST_PROP(CodecComposite, TransfersAreDecodedToWhatWasEncoded, ()) { round_trip<transfer>(); }
+RC_GTEST_PROP(CodecComposite, FlowsAreDecodedToWhatWasEncoded, ()) { round_trip<flow>(); }
 RC_GTEST_PROP(CodecComposite, DispositionsAreDecodedToWhatWasEncoded, ())
 {
     round_trip<disposition>();
@@ -159,9 +153,11 @@ RC_GTEST_PROP(CodecMessage, AnyChangeGivesAnErrorOrAMessage, ())
     message_view view;
     decode_fault fault;
     auto const code = decode(input.view, view, &fault);
-    if (code) RC_ASSERT(fault.offset <= broken.size());
+    if (code)
+        RC_ASSERT(fault.offset <= broken.size());
     auto const owning_code = decode(input.view, m, &fault);
-    if (code) RC_ASSERT(owning_code == code);
+    if (code)
+        RC_ASSERT(owning_code == code);
     if (owning_code) {
         RC_ASSERT(!fault.message().empty());
     } else if (m.kind() != body_kind::none) {
@@ -181,7 +177,8 @@ RC_GTEST_PROP(CodecValue, AnyChangeGivesAnErrorOrAValue, ())
     value v;
     auto const code = decode(in, v);
     auto const skip_code = skip_value(skipped);
-    if (skip_code) RC_ASSERT(code == skip_code);
+    if (skip_code)
+        RC_ASSERT(code == skip_code);
     if (code) {
         RC_ASSERT(in.size() == broken.size());
     } else {

@@ -8,15 +8,9 @@
 
 namespace sluice::bench {
 
-inline pn_bytes_t codec_pn(std::string_view text)
-{
-    return pn_bytes(text.size(), text.data());
-}
+inline pn_bytes_t codec_pn(std::string_view text) { return pn_bytes(text.size(), text.data()); }
 
-inline std::string_view codec_text(pn_bytes_t b)
-{
-    return {b.start, b.size};
-}
+inline std::string_view codec_text(pn_bytes_t b) { return {b.start, b.size}; }
 
 /// The performative as pn_data: what Proton's own encoder of performatives does is not public.
 class proton_transfer_codec {
@@ -114,12 +108,14 @@ public:
         pn_message_set_inferred(message_, true);
         pn_data_put_binary(pn_message_body(message_), codec_pn(m::payload()));
         size_ = buffer_.size();
-        if (pn_message_encode(message_, buffer_.data(), &size_) != 0) size_ = 0;
+        if (pn_message_encode(message_, buffer_.data(), &size_) != 0)
+            size_ = 0;
     }
 
     std::uint64_t decode()
     {
-        if (pn_message_decode(message_, buffer_.data(), size_) != 0) return 0;
+        if (pn_message_decode(message_, buffer_.data(), size_) != 0)
+            return 0;
         codec_sum sum;
         sum.add(pn_message_is_durable(message_));
         sum.add(pn_message_get_priority(message_));

@@ -8,10 +8,7 @@
 
 namespace sluice::bench {
 
-inline bytes_view codec_as_bytes(std::string_view text)
-{
-    return std::as_bytes(std::span{text});
-}
+inline bytes_view codec_as_bytes(std::string_view text) { return std::as_bytes(std::span{text}); }
 
 class sluice_transfer_codec {
 public:
@@ -25,8 +22,8 @@ public:
                                     .delivery_tag = std::as_bytes(std::span{codec_transfer::tag}),
                                     .message_format = codec_transfer::message_format,
                                     .settled = true},
-                           buffer_.data()) -
-            buffer_.data());
+                           buffer_.data())
+            - buffer_.data());
     }
 
     std::uint64_t decode()
@@ -34,7 +31,8 @@ public:
         bytes_view in{buffer_.data(), size_};
         transfer t;
         codec_sum sum;
-        if (sluice::decode(in, t)) return 0;
+        if (sluice::decode(in, t))
+            return 0;
         sum.add(t.handle.value);
         sum.add(t.delivery_id->value());
         sum.add(detail::as_chars(*t.delivery_tag));
@@ -78,7 +76,8 @@ public:
     std::uint64_t decode() const
     {
         message_view m;
-        if (sluice::decode(buffer_, m)) return 0;
+        if (sluice::decode(buffer_, m))
+            return 0;
         codec_sum sum;
         sum.add(m.header.is_durable());
         sum.add(m.header.effective_priority());
@@ -92,7 +91,8 @@ public:
         sum.add(m.properties.content_type.text);
         sum.add(static_cast<std::uint64_t>(m.properties.creation_time->milliseconds));
         map_reader map{m.application_properties};
-        auto const next = [&]() __attribute__((always_inline)) {
+        auto const next = [&]() __attribute__((always_inline))
+        {
             auto const entry = map.next();
             sum.add(entry->name());
             return entry->value;
@@ -139,7 +139,8 @@ public:
     std::uint64_t decode() const
     {
         message m;
-        if (sluice::decode(buffer_, m)) return 0;
+        if (sluice::decode(buffer_, m))
+            return 0;
         codec_sum sum;
         sum.add(m.header.is_durable());
         sum.add(m.header.effective_priority());
@@ -153,10 +154,14 @@ public:
         sum.add(static_cast<std::uint64_t>(m.properties.creation_time->milliseconds));
         for (auto const& [key, content] : m.application_properties) {
             sum.add(*key.text());
-            if (auto const t = content.text()) sum.add(*t);
-            else if (auto const i = content.integer()) sum.add(static_cast<std::uint64_t>(*i));
-            else if (auto const* const b = content.get_if<bool>()) sum.add(*b);
-            else sum.add(static_cast<std::uint64_t>(*content.get_if<double>()));
+            if (auto const t = content.text())
+                sum.add(*t);
+            else if (auto const i = content.integer())
+                sum.add(static_cast<std::uint64_t>(*i));
+            else if (auto const* const b = content.get_if<bool>())
+                sum.add(*b);
+            else
+                sum.add(static_cast<std::uint64_t>(*content.get_if<double>()));
         }
         sum.add(detail::as_chars(std::get<data_body>(m.body).sections.front()));
         return sum.value;

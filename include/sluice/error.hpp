@@ -30,38 +30,38 @@ enum class error {
     invalid_section_order = 14,   ///< Message sections out of order, twice or mixed. [3.2]
 
     // frames and connection [2]
-    invalid_protocol_header = 20,     ///< Neither AMQP 1.0 nor a SASL header. [2.2]
-    frame_too_small = 21,             ///< A frame size below 8 or a data offset below 2. [2.3.1]
-    frame_too_large = 22,             ///< A frame beyond the max-frame-size that we announced.
-    unknown_frame_type = 23,          ///< Neither an AMQP (0) nor a SASL (1) frame.
-    frame_out_of_state = 24,          ///< A frame that the endpoint's state does not allow.
-    connection_not_open = 25,         ///< The call needs an open connection.
-    connection_closed_by_peer = 26,   ///< The peer closed the connection; see its condition.
-    connection_lost = 27,             ///< The transport ended without a close frame.
-    idle_timeout_expired = 28,        ///< Nothing came from the peer within the time-out. [2.4.5]
-    handshake_timeout = 29,           ///< The peer did not open in time.
-    channel_max_exceeded = 30,        ///< No free channel below the negotiated channel-max.
-    handle_max_exceeded = 31,         ///< No free handle below the peer's handle-max.
-    session_not_open = 32,            ///< The call needs a mapped session.
-    session_ended_by_peer = 33,       ///< The peer ended the session; see its condition.
-    link_not_attached = 34,           ///< The call needs an attached link.
-    link_detached_by_peer = 35,       ///< The peer detached the link; see its condition.
-    link_refused = 36,                ///< The peer refused the attach; see its condition.
-    link_name_in_use = 37,            ///< A link of that name and role exists in the container.
+    invalid_protocol_header = 20,       ///< Neither AMQP 1.0 nor a SASL header. [2.2]
+    frame_too_small = 21,               ///< A frame size below 8 or a data offset below 2. [2.3.1]
+    frame_too_large = 22,               ///< A frame beyond the max-frame-size that we announced.
+    unknown_frame_type = 23,            ///< Neither an AMQP (0) nor a SASL (1) frame.
+    frame_out_of_state = 24,            ///< A frame that the endpoint's state does not allow.
+    connection_not_open = 25,           ///< The call needs an open connection.
+    connection_closed_by_peer = 26,     ///< The peer closed the connection; see its condition.
+    connection_lost = 27,               ///< The transport ended without a close frame.
+    idle_timeout_expired = 28,          ///< Nothing came from the peer within the time-out. [2.4.5]
+    handshake_timeout = 29,             ///< The peer did not open in time.
+    channel_max_exceeded = 30,          ///< No free channel below the negotiated channel-max.
+    handle_max_exceeded = 31,           ///< No free handle below the peer's handle-max.
+    session_not_open = 32,              ///< The call needs a mapped session.
+    session_ended_by_peer = 33,         ///< The peer ended the session; see its condition.
+    link_not_attached = 34,             ///< The call needs an attached link.
+    link_detached_by_peer = 35,         ///< The peer detached the link; see its condition.
+    link_refused = 36,                  ///< The peer refused the attach; see its condition.
+    link_name_in_use = 37,              ///< A link of that name and role exists in the container.
     unsent_transfer_acknowledged = 38,  ///< The peer's next-incoming-id leads what was sent.
-    window_violation = 39,            ///< Frames beyond the window, or an inexact flow. [2.5.6]
-    transfer_limit_exceeded = 40,     ///< More deliveries than the credit allows. [2.6.7]
-    message_size_exceeded = 41,       ///< Larger than max-message-size. [2.7.3]
-    invalid_delivery_id = 42,         ///< A delivery-id or range out of sequence. [2.7.5]
-    unattached_handle = 43,           ///< A frame for a handle that is not attached.
-    handle_in_use = 44,               ///< An attach for a handle that is in use.
-    no_credit = 45,                   ///< A try-send found no credit.
-    delivery_aborted = 46,            ///< The delivery was aborted before it was complete.
-    body_source_failed = 47,          ///< The body source failed; the delivery was aborted.
-    invalid_state = 48,               ///< The call does not fit the object's state or role.
-    invalid_argument = 49,            ///< An argument outside its documented range.
-    resource_limit_exceeded = 50,     ///< A limit named `..._max` was reached.
-    already_settled = 51,             ///< The delivery is settled; nothing more can be said of it.
+    window_violation = 39,              ///< Frames beyond the window, or an inexact flow. [2.5.6]
+    transfer_limit_exceeded = 40,       ///< More deliveries than the credit allows. [2.6.7]
+    message_size_exceeded = 41,         ///< Larger than max-message-size. [2.7.3]
+    invalid_delivery_id = 42,           ///< A delivery-id or range out of sequence. [2.7.5]
+    unattached_handle = 43,             ///< A frame for a handle that is not attached.
+    handle_in_use = 44,                 ///< An attach for a handle that is in use.
+    no_credit = 45,                     ///< A try-send found no credit.
+    delivery_aborted = 46,              ///< The delivery was aborted before it was complete.
+    body_source_failed = 47,            ///< The body source failed; the delivery was aborted.
+    invalid_state = 48,                 ///< The call does not fit the object's state or role.
+    invalid_argument = 49,              ///< An argument outside its documented range.
+    resource_limit_exceeded = 50,       ///< A limit named `..._max` was reached.
+    already_settled = 51,  ///< The delivery is settled; nothing more can be said of it.
 
     // SASL [5]
     sasl_no_common_mechanism = 60,  ///< The peer offers none of the mechanisms we may use.
@@ -70,19 +70,19 @@ enum class error {
     sasl_required = 63,             ///< The peer demands a SASL layer.
 
     // net and client
-    invalid_url = 70,             ///< The URL cannot be read; the text says where.
-    resolve_failed = 71,          ///< The host name does not resolve.
-    connect_failed = 72,          ///< Nothing accepts connections there.
-    timed_out = 73,               ///< The deadline passed before the answer came.
-    operation_aborted = 74,       ///< Cancelled by the caller or by the object's end.
-    outcome_unknown = 75,         ///< Sent whole, but its outcome will not be learnt.
-    closed_locally = 76,          ///< This side closed the object.
-    rejected = 77,                ///< The peer rejected the message; see its condition.
-    released = 78,                ///< The peer released the message: not and never accepted.
-    modified = 79,                ///< The peer modified the message: not accepted, may be resent.
-    stale_delivery = 80,          ///< The delivery belongs to a link that is gone.
-    inbox_overflow = 81,          ///< The user did not take events in time; the session ended.
-    queue_full = 82,              ///< A bounded queue has no room; try again later.
+    invalid_url = 70,        ///< The URL cannot be read; the text says where.
+    resolve_failed = 71,     ///< The host name does not resolve.
+    connect_failed = 72,     ///< Nothing accepts connections there.
+    timed_out = 73,          ///< The deadline passed before the answer came.
+    operation_aborted = 74,  ///< Cancelled by the caller or by the object's end.
+    outcome_unknown = 75,    ///< Sent whole, but its outcome will not be learnt.
+    closed_locally = 76,     ///< This side closed the object.
+    rejected = 77,           ///< The peer rejected the message; see its condition.
+    released = 78,           ///< The peer released the message: not and never accepted.
+    modified = 79,           ///< The peer modified the message: not accepted, may be resent.
+    stale_delivery = 80,     ///< The delivery belongs to a link that is gone.
+    inbox_overflow = 81,     ///< The user did not take events in time; the session ended.
+    queue_full = 82,         ///< A bounded queue has no room; try again later.
 };
 
 /// The category named "sluice".

@@ -40,12 +40,14 @@ public:
     /// The value. @throws std::system_error with error() if there is none.
     T& value() &
     {
-        if (!has_value()) throw std::system_error{error()};
+        if (!has_value())
+            throw std::system_error{error()};
         return **this;
     }
     T&& value() &&
     {
-        if (!has_value()) throw std::system_error{error()};
+        if (!has_value())
+            throw std::system_error{error()};
         return std::move(**this);
     }
 

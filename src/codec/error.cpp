@@ -146,8 +146,7 @@ char const* upper_text(error e) noexcept
         return "the peer could not check the credentials; try later or see its log";
     case error::sasl_required:
         return "the peer demands a SASL layer; connect with SASL (ANONYMOUS if there is no user)";
-    case error::invalid_url:
-        return "the URL cannot be read; write amqp://user:password@host:port/";
+    case error::invalid_url: return "the URL cannot be read; write amqp://user:password@host:port/";
     case error::resolve_failed:
         return "the host name does not resolve; check its spelling and the name service";
     case error::connect_failed:
@@ -179,10 +178,12 @@ public:
 
     std::string message(int value) const override
     {
-        if (value == 0) return "no error";
+        if (value == 0)
+            return "no error";
         auto const e = static_cast<error>(value);
         for (auto const text : {codec_text, frame_text, endpoint_text, upper_text})
-            if (auto const* const found = text(e)) return found;
+            if (auto const* const found = text(e))
+                return found;
         return "unknown sluice error " + std::to_string(value) + "; use matching library versions";
     }
 };

@@ -1,7 +1,7 @@
 // The owning message: decoding, encoding, its body as text or octets.
-#include <sluice/codec/message.hpp>
-
 #include "detail/value_access.hpp"
+
+#include <sluice/codec/message.hpp>
 
 namespace sluice {
 namespace {
@@ -32,10 +32,10 @@ bool is_set(header const& h) noexcept
 
 bool is_set(properties const& p) noexcept
 {
-    return p.message_id || p.user_id || p.to || p.subject || p.reply_to || p.correlation_id ||
-           !p.content_type.text.empty() || !p.content_encoding.text.empty() ||
-           p.absolute_expiry_time || p.creation_time || p.group_id || p.group_sequence ||
-           p.reply_to_group_id;
+    return p.message_id || p.user_id || p.to || p.subject || p.reply_to || p.correlation_id
+           || !p.content_type.text.empty() || !p.content_encoding.text.empty()
+           || p.absolute_expiry_time || p.creation_time || p.group_id || p.group_sequence
+           || p.reply_to_group_id;
 }
 
 // ---- properties between owning and view --------------------------------------------------------
@@ -46,26 +46,36 @@ class properties_view {
 public:
     properties_view(message_properties const& p, std::byte* scratch) noexcept : at_{scratch}
     {
-        if (!p.message_id.is_null()) view.message_id = encoded_any(p.message_id);
-        if (p.user_id) view.user_id = *p.user_id;
-        if (p.to) view.to = encoded_any(*p.to);
-        if (p.subject) view.subject = *p.subject;
-        if (p.reply_to) view.reply_to = encoded_any(*p.reply_to);
-        if (!p.correlation_id.is_null()) view.correlation_id = encoded_any(p.correlation_id);
-        if (p.content_type) view.content_type = *p.content_type;
-        if (p.content_encoding) view.content_encoding = *p.content_encoding;
+        if (!p.message_id.is_null())
+            view.message_id = encoded_any(p.message_id);
+        if (p.user_id)
+            view.user_id = *p.user_id;
+        if (p.to)
+            view.to = encoded_any(*p.to);
+        if (p.subject)
+            view.subject = *p.subject;
+        if (p.reply_to)
+            view.reply_to = encoded_any(*p.reply_to);
+        if (!p.correlation_id.is_null())
+            view.correlation_id = encoded_any(p.correlation_id);
+        if (p.content_type)
+            view.content_type = *p.content_type;
+        if (p.content_encoding)
+            view.content_encoding = *p.content_encoding;
         view.absolute_expiry_time = p.absolute_expiry_time;
         view.creation_time = p.creation_time;
-        if (p.group_id) view.group_id = *p.group_id;
+        if (p.group_id)
+            view.group_id = *p.group_id;
         view.group_sequence = p.group_sequence;
-        if (p.reply_to_group_id) view.reply_to_group_id = *p.reply_to_group_id;
+        if (p.reply_to_group_id)
+            view.reply_to_group_id = *p.reply_to_group_id;
     }
 
     static std::size_t scratch_size(message_properties const& p) noexcept
     {
-        return encoded_size_bound(p.message_id) + encoded_size_bound(p.correlation_id) +
-               (p.to ? encoded_size_bound(*p.to) : 0) +
-               (p.reply_to ? encoded_size_bound(*p.reply_to) : 0);
+        return encoded_size_bound(p.message_id) + encoded_size_bound(p.correlation_id)
+               + (p.to ? encoded_size_bound(*p.to) : 0)
+               + (p.reply_to ? encoded_size_bound(*p.reply_to) : 0);
     }
 
     properties view;
@@ -82,31 +92,30 @@ private:
     std::byte* at_;
 };
 
-std::size_t text_bound(auto const& text) noexcept
-{
-    return text ? 5 + std::size(*text) : 1;
-}
+std::size_t text_bound(auto const& text) noexcept { return text ? 5 + std::size(*text) : 1; }
 
 std::size_t bound_of(message_properties const& p) noexcept
 {
-    std::size_t const symbols =
-        (p.content_type ? p.content_type->text.size() : 0) +
-        (p.content_encoding ? p.content_encoding->text.size() : 0);
+    std::size_t const symbols = (p.content_type ? p.content_type->text.size() : 0)
+                                + (p.content_encoding ? p.content_encoding->text.size() : 0);
     // The fields of any type are there twice: in the list, and before that as scratch behind it.
-    return 64 + text_bound(p.user_id) + text_bound(p.subject) + text_bound(p.group_id) +
-           text_bound(p.reply_to_group_id) + symbols + 2 * properties_view::scratch_size(p);
+    return 64 + text_bound(p.user_id) + text_bound(p.subject) + text_bound(p.group_id)
+           + text_bound(p.reply_to_group_id) + symbols + 2 * properties_view::scratch_size(p);
 }
 
 template <class Owned, class View>
 void own(std::optional<Owned>& to, std::optional<View> const& from)
 {
-    if (from) to.emplace(from->begin(), from->end());
-    else to.reset();
+    if (from)
+        to.emplace(from->begin(), from->end());
+    else
+        to.reset();
 }
 
 error own(value& to, raw_value from)
 {
-    if (!from.empty()) return decode_checked(from, to);
+    if (!from.empty())
+        return decode_checked(from, to);
     to = nullptr;
     return error::none;
 }
@@ -114,9 +123,11 @@ error own(value& to, raw_value from)
 error own(std::optional<std::string>& to, raw_value address)
 {
     to.reset();
-    if (address.empty()) return error::none;
+    if (address.empty())
+        return error::none;
     auto const text = as<std::string_view>(address);
-    if (!text) return error::wrong_type;
+    if (!text)
+        return error::wrong_type;
     to.emplace(*text);
     return error::none;
 }
@@ -124,7 +135,8 @@ error own(std::optional<std::string>& to, raw_value address)
 void own(std::optional<symbol_string>& to, symbol from)
 {
     to.reset();
-    if (!from.text.empty()) to.emplace().text = from.text;
+    if (!from.text.empty())
+        to.emplace().text = from.text;
 }
 
 /// @returns an error with the name of its field
@@ -141,8 +153,10 @@ std::pair<error, std::string_view> own(message_properties& to, properties const&
     own(to.reply_to_group_id, from.reply_to_group_id);
     if (auto const e = own(to.message_id, from.message_id); e != error::none)
         return {e, "message-id"};
-    if (auto const e = own(to.to, from.to); e != error::none) return {e, "to"};
-    if (auto const e = own(to.reply_to, from.reply_to); e != error::none) return {e, "reply-to"};
+    if (auto const e = own(to.to, from.to); e != error::none)
+        return {e, "to"};
+    if (auto const e = own(to.reply_to, from.reply_to); e != error::none)
+        return {e, "reply-to"};
     if (auto const e = own(to.correlation_id, from.correlation_id); e != error::none)
         return {e, "correlation-id"};
     return {error::none, {}};
@@ -166,8 +180,7 @@ error own_body(message& to, message_view const& from)
     case body_kind::sequence: {
         auto& sections = to.body.emplace<sequence_body>().sections;
         while (auto const content = contents.next())
-            if (auto const e = decode_checked(*content, sections.emplace_back());
-                e != error::none)
+            if (auto const e = decode_checked(*content, sections.emplace_back()); e != error::none)
                 return e;
         return error::none;
     }
@@ -196,7 +209,8 @@ section_fault own(message& to, message_view const& from)
     if (auto const e = decode_checked(from.application_properties, to.application_properties);
         e != error::none)
         return {"application-properties", e};
-    if (auto const e = own_body(to, from); e != error::none) return {"body", e};
+    if (auto const e = own_body(to, from); e != error::none)
+        return {"body", e};
     return {"footer", decode_checked(from.footer, to.footer)};
 }
 
@@ -217,13 +231,15 @@ std::byte* write_body(std::byte* p, message const& m) noexcept
     if (auto const* const data = std::get_if<data_body>(&m.body)) {
         for (auto const& section : data->sections)
             p = encode(section, write_descriptor(p, data_code));
-        if (!data->sections.empty()) return p;
+        if (!data->sections.empty())
+            return p;
         return encode(bytes_view{}, write_descriptor(p, data_code));
     }
     if (auto const* const sequence = std::get_if<sequence_body>(&m.body)) {
         for (auto const& section : sequence->sections)
             p = encode(section, write_descriptor(p, sequence_code));
-        if (!sequence->sections.empty()) return p;
+        if (!sequence->sections.empty())
+            return p;
         return put(write_descriptor(p, sequence_code), code::list0);
     }
     p = write_descriptor(p, value_code);
@@ -236,38 +252,43 @@ std::byte* write_body(std::byte* p, message const& m) noexcept
 std::error_code decode(bytes_view encoded, message& out, decode_fault* fault)
 {
     message_view view;
-    if (auto const ec = decode(encoded, view, fault)) return ec;
+    if (auto const ec = decode(encoded, view, fault))
+        return ec;
     auto const [section, e, field] = own(out, view);
-    if (e == error::none) return {};
-    if (fault) *fault = {make_error_code(e), section, field, 0};
+    if (e == error::none)
+        return {};
+    if (fault)
+        *fault = {make_error_code(e), section, field, 0};
     return make_error_code(e);
 }
 
 std::size_t encoded_size_bound(message const& m) noexcept
 {
-    std::size_t bound = encoded_size_bound(m.header) + bound_of_map(m.delivery_annotations) +
-                        bound_of_map(m.message_annotations) + bound_of(m.properties) +
-                        bound_of_map(m.application_properties) + bound_of_map(m.footer) + 16;
+    std::size_t bound = encoded_size_bound(m.header) + bound_of_map(m.delivery_annotations)
+                        + bound_of_map(m.message_annotations) + bound_of(m.properties)
+                        + bound_of_map(m.application_properties) + bound_of_map(m.footer) + 16;
     if (auto const* const data = std::get_if<data_body>(&m.body))
         for (auto const& section : data->sections) bound += section.size() + 5 + descriptor_size;
     if (auto const* const sequence = std::get_if<sequence_body>(&m.body))
         for (auto const& section : sequence->sections)
             bound += encoded_size_bound(section) + descriptor_size;
-    if (auto const* const v = m.body_value()) bound += encoded_size_bound(*v);
+    if (auto const* const v = m.body_value())
+        bound += encoded_size_bound(*v);
     return bound;
 }
 
 std::byte* encode(message const& m, std::byte* out) noexcept
 {
     auto* p = out;
-    if (is_set(m.header)) p = encode(m.header, p);
+    if (is_set(m.header))
+        p = encode(m.header, p);
     p = write_annotations(p, delivery_annotations_code, m.delivery_annotations);
     p = write_annotations(p, message_annotations_code, m.message_annotations);
     // The scratch lies behind the room that the list can take.
-    auto* const scratch =
-        p + bound_of(m.properties) - properties_view::scratch_size(m.properties);
+    auto* const scratch = p + bound_of(m.properties) - properties_view::scratch_size(m.properties);
     properties_view const fields{m.properties, scratch};
-    if (is_set(fields.view)) p = encode(fields.view, p);
+    if (is_set(fields.view))
+        p = encode(fields.view, p);
     if (!m.application_properties.empty())
         p = encode(m.application_properties, write_descriptor(p, application_properties_code));
     p = write_body(p, m);
@@ -283,7 +304,8 @@ std::optional<bytes> message::body_bytes() const
         return joined;
     }
     if (auto const* const v = body_value())
-        if (auto const* const octets = v->get_if<bytes>()) return *octets;
+        if (auto const* const octets = v->get_if<bytes>())
+            return *octets;
     return std::nullopt;
 }
 
@@ -294,7 +316,8 @@ std::optional<std::string> message::body_text() const
         return text ? std::optional{*text} : std::nullopt;
     }
     auto const octets = body_bytes();
-    if (!octets || !is_utf8(octets->data(), octets->size())) return std::nullopt;
+    if (!octets || !is_utf8(octets->data(), octets->size()))
+        return std::nullopt;
     return std::string{as_chars(*octets)};
 }
 
@@ -303,10 +326,10 @@ bool operator==(message const& a, message const& b)
     auto const tie = [](header const& h) {
         return std::tie(h.durable, h.priority, h.ttl, h.first_acquirer, h.delivery_count);
     };
-    return tie(a.header) == tie(b.header) && a.delivery_annotations == b.delivery_annotations &&
-           a.message_annotations == b.message_annotations && a.properties == b.properties &&
-           a.application_properties == b.application_properties && a.body == b.body &&
-           a.footer == b.footer;
+    return tie(a.header) == tie(b.header) && a.delivery_annotations == b.delivery_annotations
+           && a.message_annotations == b.message_annotations && a.properties == b.properties
+           && a.application_properties == b.application_properties && a.body == b.body
+           && a.footer == b.footer;
 }
 
 }  // namespace sluice

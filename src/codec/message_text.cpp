@@ -22,19 +22,22 @@ public:
 private:
     void section(std::string_view name)
     {
-        if (!text_.empty()) text_ += ' ';
+        if (!text_.empty())
+            text_ += ' ';
         text_.append(name) += ' ';
     }
 
     template <class T>
     void field(std::string_view name, std::optional<T> const& v)
     {
-        if (v) field_value(name, value{*v});
+        if (v)
+            field_value(name, value{*v});
     }
 
     void field_value(std::string_view name, value const& v)
     {
-        if (v.is_null()) return;
+        if (v.is_null())
+            return;
         fields_.add(symbol{name}, v);
     }
 
@@ -47,7 +50,8 @@ private:
 
     void add_map(std::string_view name, value_map const& map)
     {
-        if (map.empty()) return;
+        if (map.empty())
+            return;
         section(name);
         text_ += to_string(value{map});
     }
@@ -104,9 +108,6 @@ private:
 
 }  // namespace
 
-std::string to_string(message const& m)
-{
-    return message_text{m}.take();
-}
+std::string to_string(message const& m) { return message_text{m}.take(); }
 
 }  // namespace sluice

@@ -1,7 +1,7 @@
 // Sections of a message, found and checked in place. [3.2]
-#include <sluice/codec/message_view.hpp>
-
 #include "detail/composite.hpp"
+
+#include <sluice/codec/message_view.hpp>
 
 namespace sluice {
 namespace {
@@ -22,9 +22,8 @@ enum section_code : std::uint8_t {
 };
 
 constexpr std::array<std::string_view, 9> section_names{
-    "header",  "delivery-annotations",   "message-annotations",
-    "properties", "application-properties", "data",
-    "amqp-sequence", "amqp-value", "footer"};
+    "header", "delivery-annotations", "message-annotations", "properties", "application-properties",
+    "data",   "amqp-sequence",        "amqp-value",          "footer"};
 
 class message_decoder {
 public:
@@ -39,10 +38,13 @@ public:
         at_ = in_.at;
         code_ = 0;
         auto const before = last_;
-        if (auto const e = read_descriptor(); e != error::none) return e;
-        bool const repeats = before == code_ && (code_ == section_data || code_ == section_sequence);
+        if (auto const e = read_descriptor(); e != error::none)
+            return e;
+        bool const repeats =
+            before == code_ && (code_ == section_data || code_ == section_sequence);
         bool const body_after_body = before >= section_data && code_ <= section_value;
-        if (!repeats && (code_ <= before || body_after_body)) return error::invalid_section_order;
+        if (!repeats && (code_ <= before || body_after_body))
+            return error::invalid_section_order;
         last_ = code_;
         return read_content();
     }
@@ -55,16 +57,19 @@ public:
 private:
     error read_descriptor() noexcept
     {
-        if (in_.left() >= 3 && octet(in_.at) == code::described &&
-            octet(in_.at + 1) == code::smallulong) [[likely]] {
+        if (in_.left() >= 3 && octet(in_.at) == code::described
+            && octet(in_.at + 1) == code::smallulong) [[likely]] {
             code_ = octet(in_.at + 2);
             in_.at += 3;
         } else {
             auto const descriptor = peek_descriptor({in_.at, in_.left()});
-            if (auto const c = octet(in_.at); c != code::described) return refuse(c);
+            if (auto const c = octet(in_.at); c != code::described)
+                return refuse(c);
             ++in_.at;
-            if (auto const e = skip(in_, decode_depth_max); e != error::none) return e;
-            if (descriptor > section_footer) return error::invalid_descriptor;
+            if (auto const e = skip(in_, decode_depth_max); e != error::none)
+                return e;
+            if (descriptor > section_footer)
+                return error::invalid_descriptor;
             code_ = static_cast<std::uint8_t>(descriptor);
         }
         bool const known = code_ >= section_header && code_ <= section_footer;
@@ -93,27 +98,31 @@ private:
 
     error read_map(raw_value& section) noexcept
     {
-        if (in_.at == in_.end) return error::truncated;
+        if (in_.at == in_.end)
+            return error::truncated;
         auto const c = octet(in_.at++);
         return field_codec<raw_value>::read_map(in_, c, section);
     }
 
     error read_body() noexcept
     {
-        if (in_.at == in_.end) return error::truncated;
+        if (in_.at == in_.end)
+            return error::truncated;
         auto const c = octet(in_.at++);
         auto e = error::none;
         if (code_ == section_data) {
             bytes_view octets;
             e = scalar_codec<bytes_view>::read(in_, c, octets);
-            if (out_.body_sections == 0) out_.first_data = octets;
-        } else if (code_ == section_sequence && c != code::list0 && c != code::list8 &&
-                   c != code::list32) {
+            if (out_.body_sections == 0)
+                out_.first_data = octets;
+        } else if (code_ == section_sequence && c != code::list0 && c != code::list8
+                   && c != code::list32) {
             e = refuse(c);
         } else {
             e = skip_rest(in_, c, decode_depth_max);
         }
-        if (out_.body == body_kind::none) out_.encoded_body = {at_, 0};
+        if (out_.body == body_kind::none)
+            out_.encoded_body = {at_, 0};
         out_.body = code_ == section_data       ? body_kind::data
                     : code_ == section_sequence ? body_kind::sequence
                                                 : body_kind::value;
@@ -139,7 +148,8 @@ private:
     auto const code = decoder.section();
     auto rest = encoded.subspan(offset);
     fault = {make_error_code(e), "message", {}, offset};
-    if (e == error::invalid_section_order || code < section_header || code > section_footer) return;
+    if (e == error::invalid_section_order || code < section_header || code > section_footer)
+        return;
     if (code == section_header || code == section_properties) {
         header h;
         properties p;
@@ -159,7 +169,8 @@ std::error_code decode(bytes_view encoded, message_view& out, decode_fault* faul
     message_decoder decoder{encoded, out};
     while (!decoder.done()) {
         if (auto const e = decoder.next(); e != error::none) {
-            if (fault) describe_fault(encoded, decoder, e, *fault);
+            if (fault)
+                describe_fault(encoded, decoder, e, *fault);
             return make_error_code(e);
         }
     }
@@ -168,19 +179,22 @@ std::error_code decode(bytes_view encoded, message_view& out, decode_fault* faul
 
 std::optional<raw_value> body_reader::next() noexcept
 {
-    if (rest_.empty()) return std::nullopt;
+    if (rest_.empty())
+        return std::nullopt;
     // Sections have been checked: a descriptor and its value.
     cursor in{rest_.data() + 1, rest_.data() + rest_.size()};
     (void)skip(in, decode_depth_max);
     auto const* const start = in.at;
-    if (skip(in, decode_depth_max) != error::none) return std::nullopt;
+    if (skip(in, decode_depth_max) != error::none)
+        return std::nullopt;
     rest_ = {in.at, in.left()};
     return raw_value{{start, static_cast<std::size_t>(in.at - start)}};
 }
 
 raw_value message_view::section(body_kind kind, std::size_t i) const noexcept
 {
-    if (body != kind || i >= body_sections) return {};
+    if (body != kind || i >= body_sections)
+        return {};
     body_reader sections{*this};
     for (; i != 0; --i) (void)sections.next();
     return sections.next().value_or(raw_value{});
@@ -193,7 +207,8 @@ bytes_view message_view::later(std::size_t i) const noexcept
 
 std::size_t message_view::data_size() const noexcept
 {
-    if (body != body_kind::data) return 0;
+    if (body != body_kind::data)
+        return 0;
     std::size_t size = 0;
     body_reader sections{*this};
     while (auto const s = sections.next()) size += as<bytes_view>(*s).value_or(bytes_view{}).size();
@@ -202,7 +217,8 @@ std::size_t message_view::data_size() const noexcept
 
 void message_view::append_data(bytes& to) const
 {
-    if (body != body_kind::data) return;
+    if (body != body_kind::data)
+        return;
     to.reserve(to.size() + data_size());
     body_reader sections{*this};
     while (auto const s = sections.next()) {

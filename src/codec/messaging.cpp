@@ -40,14 +40,19 @@ error decode_state(detail::cursor& in, std::uint64_t descriptor, delivery_state&
 std::error_code decode(raw_value raw, delivery_state& out) noexcept
 {
     out = std::monostate{};
-    if (raw.empty()) return {};
+    if (raw.empty())
+        return {};
     detail::cursor in{raw.encoded.data(), raw.encoded.data() + raw.encoded.size()};
     auto const format_code = detail::octet(in.at);
     auto e = error::none;
-    if (format_code == detail::code::null) ++in.at;
-    else if (format_code != detail::code::described) e = detail::refuse(format_code);
-    else e = decode_state(in, peek_descriptor(raw.encoded), out);
-    if (e == error::none && in.at != in.end) e = error::trailing_bytes;
+    if (format_code == detail::code::null)
+        ++in.at;
+    else if (format_code != detail::code::described)
+        e = detail::refuse(format_code);
+    else
+        e = decode_state(in, peek_descriptor(raw.encoded), out);
+    if (e == error::none && in.at != in.end)
+        e = error::trailing_bytes;
     return e == error::none ? std::error_code{} : make_error_code(e);
 }
 
@@ -55,8 +60,10 @@ std::size_t encoded_size_bound(delivery_state const& value) noexcept
 {
     return std::visit(
         []<class T>(T const& state) -> std::size_t {
-            if constexpr (std::is_same_v<T, std::monostate>) return 1;
-            else return detail::bound_of(state, detail::field_indices<T>{});
+            if constexpr (std::is_same_v<T, std::monostate>)
+                return 1;
+            else
+                return detail::bound_of(state, detail::field_indices<T>{});
         },
         value);
 }

@@ -1,7 +1,6 @@
 // Views of encoded values that can be asked without decoding them into anything.
-#include <sluice/codec/types.hpp>
-
 #include <sluice/codec/scalars.hpp>
+#include <sluice/codec/types.hpp>
 
 namespace sluice {
 namespace {
@@ -13,7 +12,8 @@ void for_each(symbols const& s, Use use) noexcept
     using namespace detail;
     if (s.encoded.empty()) {
         for (auto const item : s.items)
-            if (!use(item)) return;
+            if (!use(item))
+                return;
         return;
     }
     auto const encoded = s.encoded.encoded;
@@ -22,14 +22,16 @@ void for_each(symbols const& s, Use use) noexcept
     std::uint32_t count = 1;
     if (element == code::array8 || element == code::array32) {
         array_header array;
-        if (read_array_header(in, element, array, 0) != error::none) return;
+        if (read_array_header(in, element, array, 0) != error::none)
+            return;
         element = array.element;
         count = array.count;
         in.end = array.end;
     }
     symbol one;
     for (; count != 0 && scalar_codec<symbol>::read(in, element, one) == error::none; --count)
-        if (!use(one)) return;
+        if (!use(one))
+            return;
 }
 
 }  // namespace
@@ -57,7 +59,8 @@ symbol symbols::at(std::size_t i) const noexcept
 {
     symbol found;
     for_each(*this, [&](symbol each) {
-        if (i != 0) return --i, true;
+        if (i != 0)
+            return --i, true;
         found = each;
         return false;
     });

@@ -9,7 +9,8 @@ namespace sluice {
 
 value& value_map::operator[](std::string_view key)
 {
-    if (auto const* const found = find(key)) return const_cast<value&>(*found);
+    if (auto const* const found = find(key))
+        return const_cast<value&>(*found);
     auto& made = add_null();
     made.first = key;
     return made.second;
@@ -17,7 +18,8 @@ value& value_map::operator[](std::string_view key)
 
 value& value_map::operator[](symbol key)
 {
-    if (auto const* const found = find(key.text)) return const_cast<value&>(*found);
+    if (auto const* const found = find(key.text))
+        return const_cast<value&>(*found);
     auto& made = add_null();
     made.first = key;
     return made.second;
@@ -26,14 +28,16 @@ value& value_map::operator[](symbol key)
 value const* value_map::find(std::string_view key) const noexcept
 {
     for (auto const& [name, content] : entries_)
-        if (name.text() == key) return &content;
+        if (name.text() == key)
+            return &content;
     return nullptr;
 }
 
 value const* value_map::find_key(value const& key) const noexcept
 {
     for (auto const& [name, content] : entries_)
-        if (name == key) return &content;
+        if (name == key)
+            return &content;
     return nullptr;
 }
 
@@ -44,8 +48,10 @@ bool operator==(value_map const& a, value_map const& b) noexcept
 
 std::optional<std::string_view> value::text() const noexcept
 {
-    if (auto const* const s = get_if<std::string>()) return *s;
-    if (auto const* const s = get_if<symbol_string>()) return s->text;
+    if (auto const* const s = get_if<std::string>())
+        return *s;
+    if (auto const* const s = get_if<symbol_string>())
+        return s->text;
     return std::nullopt;
 }
 
@@ -53,9 +59,10 @@ std::optional<std::int64_t> value::integer() const noexcept
 {
     return std::visit(
         []<class T>(T const& v) -> std::optional<std::int64_t> {
-            if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool> &&
-                          !std::is_same_v<T, char32_t>) {
-                if (std::in_range<std::int64_t>(v)) return static_cast<std::int64_t>(v);
+            if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>
+                          && !std::is_same_v<T, char32_t>) {
+                if (std::in_range<std::int64_t>(v))
+                    return static_cast<std::int64_t>(v);
             }
             return std::nullopt;
         },
@@ -64,7 +71,8 @@ std::optional<std::int64_t> value::integer() const noexcept
 
 bool operator==(value const& a, value const& b) noexcept
 {
-    if (a.held_.index() != b.held_.index()) return false;
+    if (a.held_.index() != b.held_.index())
+        return false;
     return std::visit(
         [&b]<class T>(T const& left) {
             auto const& right = *std::get_if<T>(&b.held_);
@@ -118,12 +126,15 @@ private:
     {
         T v{};
         auto const e = scalar_codec<T>::read(in_, c, v);
-        if (e != error::none) return e;
+        if (e != error::none)
+            return e;
         auto& held = value_access::held(out);
-        if constexpr (std::same_as<T, symbol>) held.template emplace<As>().text = v.text;
+        if constexpr (std::same_as<T, symbol>)
+            held.template emplace<As>().text = v.text;
         else if constexpr (std::same_as<T, bytes_view>)
             held.template emplace<As>(v.begin(), v.end());
-        else held.template emplace<As>(v);
+        else
+            held.template emplace<As>(v);
         return error::none;
     }
 
@@ -187,7 +198,8 @@ error value_decoder::read_rest(std::uint8_t c, value& out)
 error value_decoder::read_described(value& out)
 {
     described_value v;
-    if (auto const e = read(v.descriptor); e != error::none) return e;
+    if (auto const e = read(v.descriptor); e != error::none)
+        return e;
     auto const e = read(v.content);
     out = std::move(v);
     return e;
@@ -196,23 +208,28 @@ error value_decoder::read_described(value& out)
 error value_decoder::read_elements(std::uint8_t c, value_list& out)
 {
     compound header;
-    if (auto const e = read_compound(in_, c, header); e != error::none) return e;
+    if (auto const e = read_compound(in_, c, header); e != error::none)
+        return e;
     out.resize(header.count);
     for (auto& item : out)
-        if (auto const e = read(item); e != error::none) return e;
+        if (auto const e = read(item); e != error::none)
+            return e;
     return error::none;
 }
 
 error value_decoder::read_entries(std::uint8_t c, value_map& out)
 {
     compound header;
-    if (auto const e = read_compound(in_, c, header); e != error::none) return e;
+    if (auto const e = read_compound(in_, c, header); e != error::none)
+        return e;
     out.clear();
     out.reserve(header.count / 2);
     for (std::uint32_t i = 0; i != header.count; i += 2) {
         auto& [key, content] = out.add_null();
-        if (auto const e = read(key); e != error::none) return e;
-        if (auto const e = read(content); e != error::none) return e;
+        if (auto const e = read(key); e != error::none)
+            return e;
+        if (auto const e = read(content); e != error::none)
+            return e;
     }
     return error::none;
 }
@@ -224,7 +241,8 @@ error value_decoder::read_array(std::uint8_t c, value& out)
         return e;
     auto const elements = static_cast<std::size_t>(header.end - in_.at);
     if (elements < header.count) {  // some, and so all, take no octet
-        if (header.count > zero_width_left_) return error::too_many_elements;
+        if (header.count > zero_width_left_)
+            return error::too_many_elements;
         zero_width_left_ -= header.count;
     }
     value_array array;
@@ -235,13 +253,15 @@ error value_decoder::read_array(std::uint8_t c, value& out)
     in_.at = header.constructor.data();
     while (octet(in_.at) == code::described) {
         ++in_.at;
-        if (auto const e = read(array.descriptors.emplace_back()); e != error::none) return e;
+        if (auto const e = read(array.descriptors.emplace_back()); e != error::none)
+            return e;
     }
     in_.at = after;
 
     array.items.resize(header.count);
     for (auto& item : array.items)
-        if (auto const e = read_rest(header.element, item); e != error::none) return e;
+        if (auto const e = read_rest(header.element, item); e != error::none)
+            return e;
     out = std::move(array);
     return error::none;
 }
@@ -255,7 +275,8 @@ error detail::decode_checked(raw_value raw, value& out)
 
 error detail::decode_checked(raw_value raw, value_map& out)
 {
-    if (!raw.empty()) return value_decoder{raw.encoded}.read(out);
+    if (!raw.empty())
+        return value_decoder{raw.encoded}.read(out);
     out.clear();
     return error::none;
 }
@@ -269,7 +290,8 @@ std::error_code decode(bytes_view& in, value& out)
 {
     out = nullptr;
     auto rest = in;
-    if (auto const ec = skip_value(rest)) return ec;
+    if (auto const ec = skip_value(rest))
+        return ec;
     auto const encoded = in.first(in.size() - rest.size());
     if (auto const e = value_decoder{encoded}.read(out); e != error::none) {
         out = nullptr;

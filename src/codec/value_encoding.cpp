@@ -34,7 +34,8 @@ std::byte* finish_compound(std::byte* at, std::byte* end, std::uint8_t code8,
 
 std::byte* write_list(std::byte* at, value_list const& items) noexcept
 {
-    if (items.empty()) return put(at, code::list0);
+    if (items.empty())
+        return put(at, code::list0);
     auto* p = at + long_header;
     for (auto const& item : items) p = write_value(p, item);
     return finish_compound(at, p, code::list8, items.size());
@@ -65,8 +66,8 @@ std::byte* write_fixed(std::byte* p, std::uint8_t format_code, value_array const
     for (auto const& item : a.items) {
         // Every encoding of a scalar of full width is its format code and its octets.
         std::byte one[17];
-        auto const size = static_cast<std::size_t>(
-            scalar_codec<T>::write(one, item_as<T>(item)) - one);
+        auto const size =
+            static_cast<std::size_t>(scalar_codec<T>::write(one, item_as<T>(item)) - one);
         p = put(p, one + 1, size - 1);
     }
     return p;
@@ -136,7 +137,8 @@ std::byte* write_compounds(std::byte* const at, std::uint8_t code8, value_array 
         p += 8 + size;
     }
     put(at, static_cast<std::uint8_t>(all_short ? code8 : code8 + 0x10));
-    if (!all_short) return p;
+    if (!all_short)
+        return p;
 
     auto const* from = at + 1;
     auto* to = at + 1;
@@ -157,20 +159,17 @@ std::byte* write_items(std::byte* p, value_array const& a) noexcept
     case value_type::null: return put(p, code::null);
     case value_type::boolean:
         p = put(p, code::boolean);
-        for (auto const& item : a.items)
-            p = put(p, static_cast<std::uint8_t>(item_as<bool>(item)));
+        for (auto const& item : a.items) p = put(p, static_cast<std::uint8_t>(item_as<bool>(item)));
         return p;
     case value_type::ubyte: return write_fixed<std::uint8_t>(p, code::ubyte, a);
     case value_type::ushort: return write_fixed<std::uint16_t>(p, code::ushort, a);
-    case value_type::uint:
-        return write_integers<std::uint32_t>(p, code::smalluint, code::uint, a);
+    case value_type::uint: return write_integers<std::uint32_t>(p, code::smalluint, code::uint, a);
     case value_type::ulong:
         return write_integers<std::uint64_t>(p, code::smallulong, code::ulong, a);
     case value_type::byte: return write_fixed<std::int8_t>(p, code::byte, a);
     case value_type::short_: return write_fixed<std::int16_t>(p, code::short_, a);
     case value_type::int_: return write_integers<std::int32_t>(p, code::smallint, code::int_, a);
-    case value_type::long_:
-        return write_integers<std::int64_t>(p, code::smalllong, code::long_, a);
+    case value_type::long_: return write_integers<std::int64_t>(p, code::smalllong, code::long_, a);
     case value_type::float_: return write_fixed<float>(p, code::float_, a);
     case value_type::double_: return write_fixed<double>(p, code::double_, a);
     case value_type::decimal32: return write_fixed<decimal32>(p, code::decimal32, a);
@@ -204,20 +203,25 @@ std::byte* write_array(std::byte* at, value_array const& a) noexcept
 template <class T>
 std::byte* write_held(std::byte* p, T const& v) noexcept
 {
-    if constexpr (std::is_same_v<T, std::monostate>) return put(p, code::null);
-    else if constexpr (std::is_same_v<T, symbol_string>) return encode(symbol{v}, p);
-    else if constexpr (std::is_same_v<T, value_list>) return write_list(p, v);
-    else if constexpr (std::is_same_v<T, value_map>) return write_map(p, v);
-    else if constexpr (std::is_same_v<T, box<value_array>>) return write_array(p, *v);
+    if constexpr (std::is_same_v<T, std::monostate>)
+        return put(p, code::null);
+    else if constexpr (std::is_same_v<T, symbol_string>)
+        return encode(symbol{v}, p);
+    else if constexpr (std::is_same_v<T, value_list>)
+        return write_list(p, v);
+    else if constexpr (std::is_same_v<T, value_map>)
+        return write_map(p, v);
+    else if constexpr (std::is_same_v<T, box<value_array>>)
+        return write_array(p, *v);
     else if constexpr (std::is_same_v<T, box<described_value>>)
         return write_value(write_value(put(p, code::described), (*v).descriptor), (*v).content);
-    else return encode(v, p);
+    else
+        return encode(v, p);
 }
 
 std::byte* write_value(std::byte* p, value const& v) noexcept
 {
-    return std::visit([p](auto const& held) { return write_held(p, held); },
-                      value_access::held(v));
+    return std::visit([p](auto const& held) { return write_held(p, held); }, value_access::held(v));
 }
 
 std::size_t bound_of_all(std::vector<value> const& values) noexcept
@@ -239,11 +243,11 @@ std::size_t encoded_size_bound(value const& v) noexcept
                 return held.text.size() + 5;
             } else if constexpr (std::is_same_v<T, box<value_array>>) {
                 // An item of a wrong type is written as a zero: 17 octets at most.
-                return long_header + 1 + bound_of_all((*held).descriptors) +
-                       bound_of_all((*held).items) + 17 * (*held).items.size();
+                return long_header + 1 + bound_of_all((*held).descriptors)
+                       + bound_of_all((*held).items) + 17 * (*held).items.size();
             } else if constexpr (std::is_same_v<T, box<described_value>>) {
-                return 1 + encoded_size_bound((*held).descriptor) +
-                       encoded_size_bound((*held).content);
+                return 1 + encoded_size_bound((*held).descriptor)
+                       + encoded_size_bound((*held).content);
             } else {
                 return sluice::encoded_size_bound(held);
             }
@@ -251,20 +255,14 @@ std::size_t encoded_size_bound(value const& v) noexcept
         value_access::held(v));
 }
 
-std::byte* encode(value const& v, std::byte* out) noexcept
-{
-    return write_value(out, v);
-}
+std::byte* encode(value const& v, std::byte* out) noexcept { return write_value(out, v); }
 
 std::size_t encoded_size_bound(value_list const& v) noexcept
 {
     return long_header + bound_of_all(v);
 }
 
-std::byte* encode(value_list const& v, std::byte* out) noexcept
-{
-    return write_list(out, v);
-}
+std::byte* encode(value_list const& v, std::byte* out) noexcept { return write_list(out, v); }
 
 std::size_t encoded_size_bound(value_map const& v) noexcept
 {
@@ -274,10 +272,7 @@ std::size_t encoded_size_bound(value_map const& v) noexcept
     return bound;
 }
 
-std::byte* encode(value_map const& v, std::byte* out) noexcept
-{
-    return write_map(out, v);
-}
+std::byte* encode(value_map const& v, std::byte* out) noexcept { return write_map(out, v); }
 
 std::byte* encode_annotations(value_map const& v, std::byte* out) noexcept
 {

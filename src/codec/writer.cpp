@@ -31,8 +31,7 @@ void end_compound(bytes& to, std::size_t at, std::uint8_t code8, std::size_t cou
         to.insert(to.begin() + static_cast<std::ptrdiff_t>(at), long_header - short_header,
                   std::byte{});
         auto* const p = put(to.data() + at, static_cast<std::uint8_t>(code8 + 0x10));
-        store(store(p, static_cast<std::uint32_t>(content + 4)),
-              static_cast<std::uint32_t>(count));
+        store(store(p, static_cast<std::uint32_t>(content + 4)), static_cast<std::uint32_t>(count));
     }
 }
 

@@ -1,7 +1,7 @@
 // Delivery states: the known ones, those of other standards, malformed ones. [3.4, 4.5]
-#include <sluice/codec/codec.hpp>
-
 #include "support/codec_hex.hpp"
+
+#include <sluice/codec/codec.hpp>
 
 #include <gtest/gtest.h>
 
@@ -36,7 +36,8 @@ TEST(DeliveryState, EveryStateIsRead)
     EXPECT_EQ(read_as<rejected>("00532545").error, std::nullopt);
     EXPECT_EQ(read_as<rejected>("005325c00b0100531dc00501a302613a").error->condition, symbol{"a:"});
     read_as<released>("00532645");
-    auto const m = read_as<modified>("005327c0030241" "42");
+    auto const m = read_as<modified>("005327c0030241"
+                                     "42");
     EXPECT_EQ(m.delivery_failed, true);
     EXPECT_EQ(m.undeliverable_here, false);
     EXPECT_FALSE(m.message_annotations);
@@ -52,8 +53,13 @@ TEST(DeliveryState, WhatIsAbsentOrOfAnotherStandardIsNone)
 {
     read_as<std::monostate>("");
     read_as<std::monostate>("40");
-    read_as<std::monostate>("00" "80" "0000468c00000099" "c0030154" "05");
-    read_as<std::monostate>("00a30378797a" "45");
+    read_as<std::monostate>("00"
+                            "80"
+                            "0000468c00000099"
+                            "c0030154"
+                            "05");
+    read_as<std::monostate>("00a30378797a"
+                            "45");
 }
 
 TEST(DeliveryState, WhatIsMalformedIsAnError)
@@ -67,7 +73,10 @@ TEST(DeliveryState, WhatIsMalformedIsAnError)
     EXPECT_EQ(read("005324", state), error::truncated);
     EXPECT_EQ(read("0053244545", state), error::trailing_bytes);
     EXPECT_EQ(read("005333c00301a301", state), error::wrong_type);
-    EXPECT_EQ(read("00a30378797a" "c005", state), error::truncated);
+    EXPECT_EQ(read("00a30378797a"
+                   "c005",
+                   state),
+              error::truncated);
 }
 
 TEST(DeliveryState, EveryStateIsWritten)

@@ -14,8 +14,8 @@ constexpr int last_error = static_cast<int>(error::queue_full);
 bool is_declared(int value)
 {
     // The gaps between the groups of the enumeration.
-    return (value >= 1 && value <= 14) || (value >= 20 && value <= 51) ||
-           (value >= 60 && value <= 63) || (value >= 70 && value <= last_error);
+    return (value >= 1 && value <= 14) || (value >= 20 && value <= 51)
+           || (value >= 60 && value <= 63) || (value >= 70 && value <= last_error);
 }
 
 TEST(Error, EveryErrorHasATextOfItsOwnThatSaysMoreThanAName)

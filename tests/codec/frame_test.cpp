@@ -1,8 +1,8 @@
 // Frame headers, protocol headers and serial numbers. [2.2, 2.3.1, 2.8.10]
+#include "support/codec_hex.hpp"
+
 #include <sluice/codec/codec.hpp>
 #include <sluice/codec/frame.hpp>
-
-#include "support/codec_hex.hpp"
 
 #include <gtest/gtest.h>
 

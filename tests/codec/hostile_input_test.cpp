@@ -1,7 +1,7 @@
 // Sizes and counts that claim more than there is: an error at once, and no memory for it. [1.2]
-#include <sluice/codec/message.hpp>
-
 #include "support/codec_hex.hpp"
+
+#include <sluice/codec/message.hpp>
 
 #include <gtest/gtest.h>
 
@@ -16,7 +16,8 @@ std::size_t octets_allocated = 0;
 [[gnu::noinline]] void* operator new(std::size_t size)
 {
     octets_allocated += size;
-    if (void* const p = std::malloc(size)) return p;
+    if (void* const p = std::malloc(size))
+        return p;
     throw std::bad_alloc{};
 }
 [[gnu::noinline]] void operator delete(void* p) noexcept { std::free(p); }
@@ -48,8 +49,12 @@ constexpr claim claims[] = {
     {"e0ff0140", error::truncated},
     {"c000", error::size_mismatch},
     {"d00000000300000000", error::size_mismatch},
-    {"c10201" "43", error::invalid_value},  // half an entry
-    {"e001" "00", error::size_mismatch},    // an array without a constructor
+    {"c10201"
+     "43",
+     error::invalid_value},  // half an entry
+    {"e001"
+     "00",
+     error::size_mismatch},  // an array without a constructor
     {"e0020139", error::unknown_constructor},
     {"00", error::truncated},
     {"0043", error::truncated},
@@ -82,7 +87,8 @@ TEST(HostileInput, TheSameInsideAPerformativeIsAnError)
     for (auto const& claim : claims) {
         auto const inner = codec_from_hex(claim.hex);
         // attach with the claim as its source: five fields before it
-        auto wire = codec_from_hex("005312d0000000000000000" "6a1016c43414040");
+        auto wire = codec_from_hex("005312d0000000000000000"
+                                   "6a1016c43414040");
         wire.insert(wire.end(), inner.begin(), inner.end());
         auto const size = wire.size() - 8;
         wire[6] = static_cast<std::byte>(size >> 8);
@@ -138,7 +144,9 @@ TEST(HostileInput, AListOfNullsIsLegal)
 TEST(HostileInput, ArraysWithoutOctetsAreLegalUpToTheLimit)
 {
     auto const array_of_nulls = [](std::uint32_t count) {
-        auto wire = codec_from_hex("f000000005" "00000000" "40");
+        auto wire = codec_from_hex("f000000005"
+                                   "00000000"
+                                   "40");
         detail::store(wire.data() + 5, count);
         return wire;
     };
@@ -155,9 +163,12 @@ TEST(HostileInput, ArraysWithoutOctetsAreLegalUpToTheLimit)
 // A thousand elements for each ten octets would let a message of a megabyte fill the memory.
 TEST(HostileInput, ManyArraysWithoutOctetsAreLimitedTogether)
 {
-    auto wire = codec_from_hex("d000000000" "00000000");
+    auto wire = codec_from_hex("d000000000"
+                               "00000000");
     for (int i = 0; i != 10; ++i) {
-        auto const array = codec_from_hex("f000000005" "00000400" "40");
+        auto const array = codec_from_hex("f000000005"
+                                          "00000400"
+                                          "40");
         wire.insert(wire.end(), array.begin(), array.end());
     }
     detail::store(wire.data() + 1, static_cast<std::uint32_t>(wire.size() - 5));
@@ -187,8 +198,8 @@ TEST(HostileInput, NestingIsLimited)
 {
     // lists, descriptors of descriptors, described content, constructors of arrays
     for (auto const* const opening : {"d00000000000000001", "0043"}) {
-        for (std::size_t const levels : {std::size_t{decode_depth_max}, std::size_t{decode_depth_max} + 1,
-                                         std::size_t{10000}}) {
+        for (std::size_t const levels : {std::size_t{decode_depth_max},
+                                         std::size_t{decode_depth_max} + 1, std::size_t{10000}}) {
             auto const wire = nested(opening, levels);
             bytes_view in{wire};
             value v;
@@ -208,7 +219,9 @@ TEST(HostileInput, AnArrayOfArraysIsLimitedInDepthToo)
     // Each level is an array of one array; the format code of the element stands before its size.
     bytes wire = codec_from_hex("000000050000000140");  // without its format code
     for (int i = 0; i != 40; ++i) {
-        bytes level = codec_from_hex("00000000" "00000001" "f0");
+        bytes level = codec_from_hex("00000000"
+                                     "00000001"
+                                     "f0");
         level.insert(level.end(), wire.begin(), wire.end());
         detail::store(level.data(), static_cast<std::uint32_t>(level.size() - 4));
         wire = std::move(level);

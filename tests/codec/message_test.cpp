@@ -1,8 +1,8 @@
 // Messages: sections and their order, kinds of bodies, defaults of the header. [3.2]
+#include "support/codec_hex.hpp"
+
 #include <sluice/codec/message.hpp>
 #include <sluice/codec/message_writer.hpp>
-
-#include "support/codec_hex.hpp"
 
 #include <gtest/gtest.h>
 
@@ -30,7 +30,11 @@ std::error_code error_of(std::string_view hex)
 
 TEST(Header, WhatIsNotThereMeansWhatTheStandardSays)
 {
-    for (auto const* const hex : {"00537745", "00537045" "00537745", "005370c00605" "4040404040"
+    for (auto const* const hex : {"00537745",
+                                  "00537045"
+                                  "00537745",
+                                  "005370c00605"
+                                  "4040404040"
                                   "00537745"}) {
         auto const m = decode_hex(hex);
         EXPECT_FALSE(m.header.is_durable()) << hex;
@@ -46,9 +50,12 @@ TEST(Header, WhatIsSetOnPurposeGoesOutEvenIfItIsTheDefault)
 {
     message m{nullptr};
     m.header.durable = false;
-    EXPECT_EQ(codec_encoded_hex(m), "005370c0020142" "00537740");
+    EXPECT_EQ(codec_encoded_hex(m), "005370c0020142"
+                                    "00537740");
     m.header = {.ttl = 5};
-    EXPECT_EQ(codec_encoded_hex(m), "005370c00503" "40405205" "00537740");
+    EXPECT_EQ(codec_encoded_hex(m), "005370c00503"
+                                    "40405205"
+                                    "00537740");
     m.header = {};
     EXPECT_EQ(codec_encoded_hex(m), "00537740");
 }
@@ -78,7 +85,9 @@ TEST(MessageBody, SeveralDataSectionsStayApart)
 
 TEST(MessageBody, SequencesStayApart)
 {
-    auto const wire = codec_from_hex("005376c0030154" "01" "00537645");
+    auto const wire = codec_from_hex("005376c0030154"
+                                     "01"
+                                     "00537645");
     message_view view;
     ASSERT_FALSE(decode(wire, view));
     EXPECT_EQ(view.body, body_kind::sequence);
@@ -98,7 +107,8 @@ TEST(MessageBody, SequencesStayApart)
 
 TEST(MessageBody, AValueOfAnyTypeIsOneBody)
 {
-    auto const m = decode_hex("005377c0030154" "01");
+    auto const m = decode_hex("005377c0030154"
+                              "01");
     EXPECT_EQ(m.kind(), body_kind::value);
     EXPECT_EQ(*m.body_value(), (value{value_list{1}}));
     message_view view;
@@ -109,11 +119,21 @@ TEST(MessageBody, AValueOfAnyTypeIsOneBody)
 
 TEST(MessageBody, AMixOfKindsIsAnError)
 {
-    EXPECT_EQ(error_of("005375a00161" "00537740"), error::invalid_section_order);
-    EXPECT_EQ(error_of("005375a00161" "00537645"), error::invalid_section_order);
-    EXPECT_EQ(error_of("00537645" "005375a00161"), error::invalid_section_order);
-    EXPECT_EQ(error_of("00537740" "00537740"), error::invalid_section_order);
-    EXPECT_EQ(error_of("00537740" "005375a00161"), error::invalid_section_order);
+    EXPECT_EQ(error_of("005375a00161"
+                       "00537740"),
+              error::invalid_section_order);
+    EXPECT_EQ(error_of("005375a00161"
+                       "00537645"),
+              error::invalid_section_order);
+    EXPECT_EQ(error_of("00537645"
+                       "005375a00161"),
+              error::invalid_section_order);
+    EXPECT_EQ(error_of("00537740"
+                       "00537740"),
+              error::invalid_section_order);
+    EXPECT_EQ(error_of("00537740"
+                       "005375a00161"),
+              error::invalid_section_order);
 }
 
 TEST(MessageBody, TextAndBytesAreGivenWhereTheyMakeSense)
@@ -162,16 +182,36 @@ TEST(MessageSections, MustBeInOrderAndThereOnce)
 
 TEST(MessageSections, HaveTheirOwnTypes)
 {
-    EXPECT_EQ(error_of("005371" "45"), error::wrong_type);
-    EXPECT_EQ(error_of("005372" "a10161"), error::wrong_type);
-    EXPECT_EQ(error_of("005374" "45"), error::wrong_type);
-    EXPECT_EQ(error_of("005375" "a10161"), error::wrong_type);
-    EXPECT_EQ(error_of("005376" "c10100"), error::wrong_type);
-    EXPECT_EQ(error_of("005378" "45"), error::wrong_type);
-    EXPECT_EQ(error_of("005370" "c10100"), error::wrong_type);
-    EXPECT_EQ(error_of("005379" "45"), error::invalid_descriptor);
-    EXPECT_EQ(error_of("00536f" "45"), error::invalid_descriptor);
-    EXPECT_EQ(error_of("00800000000000000170" "45"), error::invalid_descriptor);
+    EXPECT_EQ(error_of("005371"
+                       "45"),
+              error::wrong_type);
+    EXPECT_EQ(error_of("005372"
+                       "a10161"),
+              error::wrong_type);
+    EXPECT_EQ(error_of("005374"
+                       "45"),
+              error::wrong_type);
+    EXPECT_EQ(error_of("005375"
+                       "a10161"),
+              error::wrong_type);
+    EXPECT_EQ(error_of("005376"
+                       "c10100"),
+              error::wrong_type);
+    EXPECT_EQ(error_of("005378"
+                       "45"),
+              error::wrong_type);
+    EXPECT_EQ(error_of("005370"
+                       "c10100"),
+              error::wrong_type);
+    EXPECT_EQ(error_of("005379"
+                       "45"),
+              error::invalid_descriptor);
+    EXPECT_EQ(error_of("00536f"
+                       "45"),
+              error::invalid_descriptor);
+    EXPECT_EQ(error_of("00800000000000000170"
+                       "45"),
+              error::invalid_descriptor);
     EXPECT_EQ(error_of("45"), error::wrong_type);
     for (auto const* const hex : {"00", "0053", "005375", "005374", "005370", "005377", "005376"})
         EXPECT_EQ(error_of(hex), error::truncated) << hex;
@@ -183,7 +223,10 @@ TEST(MessageSections, MayHaveSymbolicDescriptors)
                               "00a310616d71703a646174613a62696e617279a00161");
     EXPECT_TRUE(m.header.is_durable());
     EXPECT_EQ(m.body_text(), "a");
-    EXPECT_EQ(decode_hex("008000000000000000" "75a00162" "00800000000000000075a00163").body_text(),
+    EXPECT_EQ(decode_hex("008000000000000000"
+                         "75a00162"
+                         "00800000000000000075a00163")
+                  .body_text(),
               "bc");
 }
 
@@ -191,16 +234,25 @@ TEST(MessageSections, AFaultNamesTheSectionAndTheField)
 {
     decode_fault fault;
     message_view view;
-    EXPECT_TRUE(decode(codec_from_hex("00537045" "005373c003024043"), view, &fault));
+    EXPECT_TRUE(decode(codec_from_hex("00537045"
+                                      "005373c003024043"),
+                       view, &fault));
     EXPECT_EQ(fault.message().substr(0, 31), "properties.user-id at octet 11:");
     EXPECT_TRUE(decode(codec_from_hex("005370c0020143"), view, &fault));
     EXPECT_EQ(fault.message().substr(0, 27), "header.durable at octet 6: ");
-    EXPECT_TRUE(decode(codec_from_hex("00537740" "00537045"), view, &fault));
+    EXPECT_TRUE(decode(codec_from_hex("00537740"
+                                      "00537045"),
+                       view, &fault));
     EXPECT_EQ(fault.message().substr(0, 20), "message at octet 4: ");
-    EXPECT_TRUE(decode(codec_from_hex("005374c10100" "005375a005"), view, &fault));
+    EXPECT_TRUE(decode(codec_from_hex("005374c10100"
+                                      "005375a005"),
+                       view, &fault));
     EXPECT_EQ(fault.composite, "data");
     message m;
-    EXPECT_TRUE(decode(codec_from_hex("005373c0040340" "4043" "00537740"), m, &fault));
+    EXPECT_TRUE(decode(codec_from_hex("005373c0040340"
+                                      "4043"
+                                      "00537740"),
+                       m, &fault));
     EXPECT_EQ(fault.message().substr(0, 14), "properties.to ");
     EXPECT_TRUE(decode(codec_from_hex("005377a10180"), m, &fault));
     EXPECT_EQ(fault.composite, "body");
@@ -287,7 +339,10 @@ TEST(Message, AnnotationKeysGoOutAsSymbols)
     message m{nullptr};
     m.message_annotations["x-opt-to"] = true;
     m.message_annotations.add(std::uint64_t{5}, 1);
-    EXPECT_EQ(codec_encoded_hex(m), "005372c11004" "a308782d6f70742d746f41" "53055401" "00537740");
+    EXPECT_EQ(codec_encoded_hex(m), "005372c11004"
+                                    "a308782d6f70742d746f41"
+                                    "53055401"
+                                    "00537740");
 }
 
 TEST(Message, ItsTextShowsWhatIsSet)
@@ -343,11 +398,13 @@ TEST(MessageWriter, WritesSeveralBodySections)
 {
     bytes data;
     message_writer{data}.data(codec_octets("ab")).data("cd");
-    EXPECT_EQ(codec_to_hex(data), "005375a0026162" "005375a0026364");
+    EXPECT_EQ(codec_to_hex(data), "005375a0026162"
+                                  "005375a0026364");
     bytes sequences;
     auto const list = encoded(value_list{1});
     message_writer{sequences}.sequence(codec_raw(list)).sequence(codec_raw(list));
-    EXPECT_EQ(codec_to_hex(sequences), "005376c003015401" "005376c003015401");
+    EXPECT_EQ(codec_to_hex(sequences), "005376c003015401"
+                                       "005376c003015401");
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // Fields that may hold several values: null, one bare value, an array. [1.4]
-#include <sluice/codec/codec.hpp>
-
 #include "support/codec_hex.hpp"
+
+#include <sluice/codec/codec.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Composite types on the wire: what is written, and every encoding that is read. [1.4, 2.7]
-#include <sluice/codec/codec.hpp>
-
 #include "support/codec_hex.hpp"
+
+#include <sluice/codec/codec.hpp>
 
 #include <gtest/gtest.h>
 
@@ -38,17 +38,24 @@ TEST(Performatives, ATransferIsWrittenInItsShortestForm)
                                          .delivery_tag = tag,
                                          .message_format = 0,
                                          .settled = true}),
-              "005314c01005" "5201" "700000012c" "a00400000007" "43" "41");
+              "005314c01005"
+              "5201"
+              "700000012c"
+              "a00400000007"
+              "43"
+              "41");
 }
 
 TEST(Performatives, FieldsEqualToTheirDefaultAndTrailingNullsAreNotWritten)
 {
     EXPECT_EQ(codec_encoded_hex(transfer{.handle = handle{0}}), "005314c0020143");
     EXPECT_EQ(codec_encoded_hex(transfer{.handle = handle{0}, .more = true}),
-              "005314c007064340404040" "41");
+              "005314c007064340404040"
+              "41");
     EXPECT_EQ(codec_encoded_hex(open{.container_id = "c"}), "005310c00401a10163");
     EXPECT_EQ(codec_encoded_hex(open{.container_id = "c", .channel_max = 7}),
-              "005310c00904a10163404060" "0007");
+              "005310c00904a10163404060"
+              "0007");
     EXPECT_EQ(codec_encoded_hex(close{}), "00531845");
     EXPECT_EQ(codec_encoded_hex(end{}), "00531745");
 }
@@ -56,9 +63,11 @@ TEST(Performatives, FieldsEqualToTheirDefaultAndTrailingNullsAreNotWritten)
 TEST(Performatives, AnOptionalFieldThatIsSetIsWrittenWhateverItsValue)
 {
     EXPECT_EQ(codec_encoded_hex(header{.durable = false}), "005370c0020142");
-    EXPECT_EQ(codec_encoded_hex(header{.ttl = 1000}), "005370c008034040" "70000003e8");
+    EXPECT_EQ(codec_encoded_hex(header{.ttl = 1000}), "005370c008034040"
+                                                      "70000003e8");
     EXPECT_EQ(codec_encoded_hex(transfer{.settled = false}), "005314c006054340404042");
-    EXPECT_EQ(codec_encoded_hex(flow{.link_credit = 0}), "005313c008074043434340404" "3");
+    EXPECT_EQ(codec_encoded_hex(flow{.link_credit = 0}), "005313c008074043434340404"
+                                                         "3");
     EXPECT_EQ(codec_encoded_hex(sasl_outcome{}), "005344c003015000");
 }
 
@@ -82,10 +91,9 @@ TEST(Performatives, AListOverTheShortSizeIsWrittenInTheLongForm)
 
 TEST(Performatives, EveryEncodingOfADescriptorIsRead)
 {
-    for (auto const* const wire :
-         {"005316c0020143", "00800000000000000016c0020143",
-          "00a310616d71703a6465746163683a6c697374c0020143",
-          "00b300000010616d71703a6465746163683a6c697374c0020143"}) {
+    for (auto const* const wire : {"005316c0020143", "00800000000000000016c0020143",
+                                   "00a310616d71703a6465746163683a6c697374c0020143",
+                                   "00b300000010616d71703a6465746163683a6c697374c0020143"}) {
         decoded<detach> const d{wire};
         EXPECT_FALSE(d.code) << wire << " " << d.fault.message();
         EXPECT_EQ(peek_descriptor(d.storage), 0x16u) << wire;
@@ -93,7 +101,10 @@ TEST(Performatives, EveryEncodingOfADescriptorIsRead)
     EXPECT_EQ(peek_descriptor(codec_from_hex("4345")), 0u);
     EXPECT_EQ(peek_descriptor(codec_from_hex("00")), 0u);
     EXPECT_EQ(peek_descriptor(codec_from_hex("00a3036e6f7645")), 0u);
-    EXPECT_EQ(peek_descriptor(codec_from_hex("00" "80" "0000468c00000004" "45")),
+    EXPECT_EQ(peek_descriptor(codec_from_hex("00"
+                                             "80"
+                                             "0000468c00000004"
+                                             "45")),
               0x0000468c'00000004u);
     EXPECT_EQ(peek_descriptor(codec_from_hex("00a310616d71703a646174613a62696e617279")), 0x75u);
 }
@@ -115,13 +126,30 @@ TEST(Performatives, EveryEncodingOfAFieldIsRead)
     EXPECT_EQ(decoded<transfer>{"005314c0020143"}.value.handle, handle{0});
     EXPECT_EQ(decoded<transfer>{"005314c003015207"}.value.handle, handle{7});
     EXPECT_EQ(decoded<transfer>{"005314c006017000000007"}.value.handle, handle{7});
-    EXPECT_EQ(decoded<transfer>{"005314c0060543404040" "41"}.value.settled, true);
-    EXPECT_EQ(decoded<transfer>{"005314c0060543404040" "42"}.value.settled, false);
-    EXPECT_EQ(decoded<transfer>{"005314c0070543404040" "5601"}.value.settled, true);
-    EXPECT_EQ(decoded<transfer>{"005314c0070543404040" "5600"}.value.settled, false);
-    EXPECT_EQ(decoded<transfer>{"005314c0060543404040" "40"}.value.settled, std::nullopt);
+    EXPECT_EQ(decoded<transfer>{"005314c0060543404040"
+                                "41"}
+                  .value.settled,
+              true);
+    EXPECT_EQ(decoded<transfer>{"005314c0060543404040"
+                                "42"}
+                  .value.settled,
+              false);
+    EXPECT_EQ(decoded<transfer>{"005314c0070543404040"
+                                "5601"}
+                  .value.settled,
+              true);
+    EXPECT_EQ(decoded<transfer>{"005314c0070543404040"
+                                "5600"}
+                  .value.settled,
+              false);
+    EXPECT_EQ(decoded<transfer>{"005314c0060543404040"
+                                "40"}
+                  .value.settled,
+              std::nullopt);
     EXPECT_FALSE(decoded<open>{"005310c00701b10000000163"}.code);
-    auto const tag = decoded<transfer>{"005314c0090343" "40" "b000000001ff"};
+    auto const tag = decoded<transfer>{"005314c0090343"
+                                       "40"
+                                       "b000000001ff"};
     EXPECT_FALSE(tag.code);
     EXPECT_EQ(codec_to_hex(*tag.value.delivery_tag), "ff");
 }
@@ -188,7 +216,9 @@ TEST(Performatives, WhatIsWrongWithATransferIsTold)
              bad_wire{"descriptor not a number", "0041c0020143", error::invalid_descriptor, ""},
              bad_wire{"not described", "c0020143", error::wrong_type, ""},
              bad_wire{"a map", "005314c1050243434343", error::wrong_type, ""},
-             bad_wire{"twelve fields", "005314c00d0c43404040404040404040404" "0",
+             bad_wire{"twelve fields",
+                      "005314c00d0c43404040404040404040404"
+                      "0",
                       error::too_many_fields, ""},
              bad_wire{"size beyond the input", "005314c0ff0143", error::truncated, ""},
              bad_wire{"size of 0", "005314c000", error::size_mismatch, ""},
@@ -198,16 +228,23 @@ TEST(Performatives, WhatIsWrongWithATransferIsTold)
              bad_wire{"no format code at all", "005314c003023f43", error::unknown_constructor,
                       "handle"},
              bad_wire{"uint beyond the list", "005314c003017000", error::size_mismatch, "handle"},
-             bad_wire{"tag beyond the list", "005314c0050343" "40" "a0ff", error::size_mismatch,
-                      "delivery-tag"},
+             bad_wire{"tag beyond the list",
+                      "005314c0050343"
+                      "40"
+                      "a0ff",
+                      error::size_mismatch, "delivery-tag"},
              bad_wire{"boolean of 2", "005314c00705434040405602", error::invalid_value, "settled"},
-             bad_wire{"unknown settle mode", "005314c0090743404040404050" "02",
+             bad_wire{"unknown settle mode",
+                      "005314c0090743404040404050"
+                      "02",
                       error::invalid_value, "rcv-settle-mode"},
              bad_wire{"tag of 33 octets",
                       "005314c026034340a021"
                       "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f20",
                       error::invalid_value, "delivery-tag"},
-             bad_wire{"malformed state", "005314c0090843404040404040" "1f",
+             bad_wire{"malformed state",
+                      "005314c0090843404040404040"
+                      "1f",
                       error::unknown_constructor, "state"},
              bad_wire{"nothing", "", error::truncated, ""},
              bad_wire{"half a descriptor", "0053", error::truncated, ""},
@@ -250,13 +287,14 @@ TEST(Performatives, AMapFieldMustBeAWellFormedMap)
 
 TEST(Performatives, AnErrorInsideADetachIsRead)
 {
-    auto const wire = encoded(detach{
-        .handle = handle{3},
-        .closed = true,
-        .error = error_view{.condition = "amqp:not-found", .description = "no such queue"}});
-    EXPECT_EQ(codec_to_hex(wire),
-              "005316c0290352034100531dc0200" "2a30e616d71703a6e6f742d666f756e64"
-              "a10d6e6f20737563682071756575" "65");
+    auto const wire = encoded(
+        detach{.handle = handle{3},
+               .closed = true,
+               .error = error_view{.condition = "amqp:not-found", .description = "no such queue"}});
+    EXPECT_EQ(codec_to_hex(wire), "005316c0290352034100531dc0200"
+                                  "2a30e616d71703a6e6f742d666f756e64"
+                                  "a10d6e6f20737563682071756575"
+                                  "65");
     decoded<detach> const d{wire};
     ASSERT_FALSE(d.code);
     ASSERT_TRUE(d.value.error);
@@ -269,8 +307,8 @@ TEST(Performatives, AnErrorInsideADetachIsRead)
 TEST(Performatives, ALongErrorIsWrittenInTheLongFormInsideItsPerformative)
 {
     std::string const text(300, 't');
-    auto const wire =
-        encoded(close{.error = error_view{.condition = "amqp:internal-error", .description = text}});
+    auto const wire = encoded(
+        close{.error = error_view{.condition = "amqp:internal-error", .description = text}});
     decoded<close> const d{wire};
     ASSERT_FALSE(d.code) << d.fault.message();
     EXPECT_EQ(d.value.error->description, text);

@@ -1,10 +1,10 @@
 // Proton-C, another implementation, decodes what we encode to the same value, and the other way.
 #ifdef SLUICE_HAVE_PROTON
 
-#include <sluice/codec/message.hpp>
-
 #include "support/codec_hex.hpp"
 #include "support/codec_proton.hpp"
+
+#include <sluice/codec/message.hpp>
 
 #include <gtest/gtest.h>
 #include <proton/message.h>
@@ -85,7 +85,8 @@ TEST(Proton, AgreesOnValuesOfEveryType)
 TEST(Proton, AgreesOnArraysOfEveryTypeThatItCanEncode)
 {
     for (auto const& v : samples()) {
-        if (v.type() == value_type::described) continue;
+        if (v.type() == value_type::described)
+            continue;
         expect_agreement(value{value_array{v.type(), {}, {v, v}}});
         expect_agreement(value{value_array{v.type(), {symbol{"d"}}, {v}}});
     }

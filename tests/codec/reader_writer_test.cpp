@@ -1,9 +1,9 @@
 // Typed access to encoded values: lists, maps, arrays and described values in place.
+#include "support/codec_hex.hpp"
+
 #include <sluice/codec/reader.hpp>
 #include <sluice/codec/value.hpp>
 #include <sluice/codec/writer.hpp>
-
-#include "support/codec_hex.hpp"
 
 #include <gtest/gtest.h>
 
@@ -115,10 +115,20 @@ TEST(Readers, SayWhyTheyCannotGoOn)
 {
     for (auto const& [hex, expected] :
          {std::pair{"c10201", error::truncated}, std::pair{"45", error::wrong_type},
-          std::pair{"c10302" "40a1", error::size_mismatch}, std::pair{"c1050143434343", error::invalid_value},
-          std::pair{"c10402" "a10161", error::size_mismatch},
-          std::pair{"c10402" "43" "4343", error::size_mismatch},
-          std::pair{"c10302" "3f43", error::unknown_constructor}}) {
+          std::pair{"c10302"
+                    "40a1",
+                    error::size_mismatch},
+          std::pair{"c1050143434343", error::invalid_value},
+          std::pair{"c10402"
+                    "a10161",
+                    error::size_mismatch},
+          std::pair{"c10402"
+                    "43"
+                    "4343",
+                    error::size_mismatch},
+          std::pair{"c10302"
+                    "3f43",
+                    error::unknown_constructor}}) {
         auto const wire = codec_from_hex(hex);
         map_reader map{codec_raw(wire)};
         while (map.next()) {}
@@ -143,7 +153,8 @@ TEST(Readers, ReadAListInOrder)
 
 TEST(ArrayReader, ReadsScalarsOfOneType)
 {
-    auto const wire = encoded(value_array{value_type::uint, {}, {std::uint32_t{1}, std::uint32_t{500}}});
+    auto const wire =
+        encoded(value_array{value_type::uint, {}, {std::uint32_t{1}, std::uint32_t{500}}});
     array_reader<std::uint32_t> array{codec_raw(wire)};
     EXPECT_EQ(array.left(), 2u);
     EXPECT_EQ(array.next(), 1u);

@@ -1,8 +1,8 @@
 // Every encoding of every primitive type, both ways. [1.6]
+#include "support/codec_hex.hpp"
+
 #include <sluice/codec/reader.hpp>
 #include <sluice/codec/value.hpp>
-
-#include "support/codec_hex.hpp"
 
 #include <gtest/gtest.h>
 
@@ -172,7 +172,8 @@ TEST(Scalars, TextsAndIntegersOfAnyWidthCanBeAskedForAtOnce)
     auto const name = encoded(symbol{"name"});
     EXPECT_EQ(as_text(codec_raw(string)), "text");
     EXPECT_EQ(as_text(codec_raw(name)), "name");
-    for (auto const* const hex : {"5007", "600007", "5207", "5307", "5107", "610007", "5407", "5507"}) {
+    for (auto const* const hex :
+         {"5007", "600007", "5207", "5307", "5107", "610007", "5407", "5507"}) {
         auto const b = codec_from_hex(hex);
         EXPECT_EQ(as_integer(codec_raw(b)), 7) << hex;
     }

@@ -1,9 +1,9 @@
 // The lists of fields against the machine-readable standard (Debian package amqp-specs).
-#include <sluice/codec/codec.hpp>
-#include <sluice/codec/fields.hpp>
-
 #include "support/codec_hex.hpp"
 #include "support/codec_specification.hpp"
+
+#include <sluice/codec/codec.hpp>
+#include <sluice/codec/fields.hpp>
 
 #include <gtest/gtest.h>
 
@@ -43,29 +43,45 @@ struct unwrapped<std::optional<M>> {
 template <class M>
 std::string primitive_name()
 {
-    if constexpr (std::is_same_v<M, bool> || std::is_same_v<M, role>) return "boolean";
-    else if constexpr (std::is_same_v<M, std::uint16_t>) return "ushort";
-    else if constexpr (std::is_same_v<M, std::uint64_t>) return "ulong";
-    else if constexpr (std::is_same_v<M, timestamp>) return "timestamp";
-    else if constexpr (std::is_same_v<M, std::string_view>) return "string";
-    else if constexpr (std::is_same_v<M, symbol> || std::is_same_v<M, symbols>) return "symbol";
-    else if constexpr (std::is_same_v<M, bytes_view>) return "binary";
-    else if constexpr (std::is_same_v<M, raw_value>) return "*";
-    else if constexpr (std::is_same_v<M, error_view>) return "error";
-    else if constexpr (sizeof(M) == 1) return "ubyte";
-    else return "uint";
+    if constexpr (std::is_same_v<M, bool> || std::is_same_v<M, role>)
+        return "boolean";
+    else if constexpr (std::is_same_v<M, std::uint16_t>)
+        return "ushort";
+    else if constexpr (std::is_same_v<M, std::uint64_t>)
+        return "ulong";
+    else if constexpr (std::is_same_v<M, timestamp>)
+        return "timestamp";
+    else if constexpr (std::is_same_v<M, std::string_view>)
+        return "string";
+    else if constexpr (std::is_same_v<M, symbol> || std::is_same_v<M, symbols>)
+        return "symbol";
+    else if constexpr (std::is_same_v<M, bytes_view>)
+        return "binary";
+    else if constexpr (std::is_same_v<M, raw_value>)
+        return "*";
+    else if constexpr (std::is_same_v<M, error_view>)
+        return "error";
+    else if constexpr (sizeof(M) == 1)
+        return "ubyte";
+    else
+        return "uint";
 }
 
 template <class M>
 std::string default_of(M const& v)
 {
-    if constexpr (std::is_same_v<M, bool>) return v ? "true" : "false";
+    if constexpr (std::is_same_v<M, bool>)
+        return v ? "true" : "false";
     else if constexpr (std::is_enum_v<M>)
         return std::to_string(static_cast<std::underlying_type_t<M>>(v));
-    else if constexpr (std::is_integral_v<M>) return std::to_string(v);
-    else if constexpr (std::is_same_v<M, symbol>) return std::string{v.text};
-    else if constexpr (std::is_same_v<M, handle>) return std::to_string(v.value);
-    else return {};
+    else if constexpr (std::is_integral_v<M>)
+        return std::to_string(v);
+    else if constexpr (std::is_same_v<M, symbol>)
+        return std::string{v.text};
+    else if constexpr (std::is_same_v<M, handle>)
+        return std::to_string(v.value);
+    else
+        return {};
 }
 
 template <class T, class M>
@@ -87,8 +103,7 @@ described_type describe_type()
 {
     using traits = composite_traits<T>;
     described_type d{std::string{traits::name}, traits::descriptor, {}};
-    std::apply([&d](auto const&... f) { (d.fields.push_back(describe(f)), ...); },
-               traits::fields);
+    std::apply([&d](auto const&... f) { (d.fields.push_back(describe(f)), ...); }, traits::fields);
     EXPECT_EQ(d.symbolic_name, "amqp:" + std::string{traits::short_name} + ":list");
     return d;
 }
@@ -106,9 +121,9 @@ std::map<std::string, described_type> all_of_ours()
     return describe_types<open, begin, attach, flow, transfer, disposition, detach, end, close,
                           error_view, received, accepted, rejected, released, modified, source,
                           target, delete_on_close, delete_on_no_links, delete_on_no_messages,
-                          delete_on_no_links_or_messages, coordinator, declare, discharge,
-                          declared, transactional_state, sasl_mechanisms, sasl_init,
-                          sasl_challenge, sasl_response, sasl_outcome, header, properties>();
+                          delete_on_no_links_or_messages, coordinator, declare, discharge, declared,
+                          transactional_state, sasl_mechanisms, sasl_init, sasl_challenge,
+                          sasl_response, sasl_outcome, header, properties>();
 }
 
 class Specification : public testing::Test {
@@ -136,7 +151,8 @@ TEST_F(Specification, EveryCompositeOfTheStandardIsDescribedAndNoOther)
     auto const ours = all_of_ours();
     std::set<std::string> theirs;
     for (auto const& t : types) {
-        if (t.type_class != "composite") continue;
+        if (t.type_class != "composite")
+            continue;
         theirs.insert(t.name);
         ASSERT_TRUE(ours.count(t.name)) << t.name;
         EXPECT_EQ(ours.at(t.name).symbolic_name, t.descriptor_name);
@@ -170,8 +186,10 @@ TEST_F(Specification, MembersHaveATypeThatStandsForTheFieldsType)
     for (auto const& [name, ours] : all_of_ours()) {
         for (auto const& f : ours.fields) {
             auto expected = source_of(f.type);
-            if (expected == "map") expected = "*";  // both are raw
-            if (auto const n = narrowed.find(f.name); n != narrowed.end()) expected = n->second;
+            if (expected == "map")
+                expected = "*";  // both are raw
+            if (auto const n = narrowed.find(f.name); n != narrowed.end())
+                expected = n->second;
             EXPECT_EQ(f.primitive, expected) << name << "." << f.name;
         }
     }
@@ -182,11 +200,13 @@ TEST_F(Specification, MembersAreInitialisedWithTheStandardsDefaults)
     std::size_t checked = 0;
     for (auto const& [name, ours] : all_of_ours()) {
         for (auto const& f : ours.fields) {
-            if (f.default_text.empty()) continue;
+            if (f.default_text.empty())
+                continue;
             auto expected = f.default_text;
             auto const& choices = by_name.count(f.type) ? by_name.at(f.type)->choices
                                                         : std::map<std::string, std::string>{};
-            if (auto const c = choices.find(expected); c != choices.end()) expected = c->second;
+            if (auto const c = choices.find(expected); c != choices.end())
+                expected = c->second;
             EXPECT_EQ(f.default_value, expected) << name << "." << f.name;
             EXPECT_FALSE(f.optional_in_cpp) << name << "." << f.name;
             ++checked;
@@ -199,7 +219,8 @@ TEST_F(Specification, EverySymbolicDescriptorIsKnownByItsNumber)
 {
     std::size_t checked = 0;
     for (auto const& t : types) {
-        if (t.descriptor_name.empty()) continue;
+        if (t.descriptor_name.empty())
+            continue;
         bytes wire{std::byte{0}};
         append(wire, symbol{std::string_view{t.descriptor_name}});
         EXPECT_EQ(peek_descriptor(wire), t.descriptor) << t.descriptor_name;

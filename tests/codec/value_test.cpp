@@ -1,7 +1,7 @@
 // The dynamic value: every type, every constructor of an array, sizes around the width of a size.
-#include <sluice/codec/value.hpp>
-
 #include "support/codec_hex.hpp"
+
+#include <sluice/codec/value.hpp>
 
 #include <gtest/gtest.h>
 
@@ -90,7 +90,8 @@ TEST(Value, EveryEncodingOfATypeIsTheSameValue)
     EXPECT_EQ(decode_hex("c00100"), value{value_list{}});
     EXPECT_EQ(decode_hex("d00000000400000000"), value{value_list{}});
     EXPECT_EQ(decode_hex("d10000000400000000"), value{value_map{}});
-    EXPECT_EQ(decode_hex("f00000000500000000" "71"),
+    EXPECT_EQ(decode_hex("f00000000500000000"
+                         "71"),
               (value{value_array{value_type::int_, {}, {}}}));
 }
 
@@ -127,7 +128,8 @@ TEST(Value, EverySizeAroundTheWidthOfASizeRoundTrips)
         expect_round_trip(value{many});
         expect_round_trip(value{value_array{value_type::binary, {}, {bytes(n), bytes(1)}}});
         expect_round_trip(value{value_array{value_type::string, {}, {std::string(n, 'a')}}});
-        expect_round_trip(value{value_array{value_type::symbol, {}, {symbol{std::string(n, 'a')}}}});
+        expect_round_trip(
+            value{value_array{value_type::symbol, {}, {symbol{std::string(n, 'a')}}}});
         expect_round_trip(
             value{value_array{value_type::boolean, {}, std::vector<value>(n, value{true})}});
         expect_round_trip(value{value_array{value_type::null, {}, std::vector<value>(n)}});
@@ -139,7 +141,8 @@ TEST(Value, EverySizeAroundTheWidthOfASizeRoundTrips)
 TEST(Value, ArraysOfEveryTypeRoundTrip)
 {
     for (auto const& item : one_of_each()) {
-        if (item.type() == value_type::described) continue;
+        if (item.type() == value_type::described)
+            continue;
         expect_round_trip(value{value_array{item.type(), {}, {}}});
         expect_round_trip(value{value_array{item.type(), {}, {item}}});
         expect_round_trip(value{value_array{item.type(), {}, {item, item, item}}});
@@ -154,18 +157,35 @@ TEST(Value, AnArrayHasTheShortestConstructorThatFitsAllItems)
     auto const of = [](value_type type, std::vector<value> items) {
         return codec_encoded_hex(value{value_array{type, {}, std::move(items)}});
     };
-    EXPECT_EQ(of(value_type::uint, {std::uint32_t{1}, std::uint32_t{255}}), "e00402" "5201ff");
-    EXPECT_EQ(of(value_type::uint, {std::uint32_t{1}, std::uint32_t{256}}),
-              "e00a02" "70" "00000001" "00000100");
-    EXPECT_EQ(of(value_type::int_, {-128, 127}), "e00402" "54807f");
-    EXPECT_EQ(of(value_type::int_, {-129}), "e00601" "71" "ffffff7f");
-    EXPECT_EQ(of(value_type::long_, {std::int64_t{-1}}), "e00301" "55ff");
-    EXPECT_EQ(of(value_type::ulong, {std::uint64_t{0}}), "e00301" "5300");
-    EXPECT_EQ(of(value_type::boolean, {true, false}), "e00402" "560100");
-    EXPECT_EQ(of(value_type::null, {nullptr, nullptr}), "e00202" "40");
-    EXPECT_EQ(of(value_type::list, {value_list{}, value_list{true}}), "e00702" "c0" "0100" "020141");
-    EXPECT_EQ(of(value_type::array, {value_array{value_type::ubyte, {}, {}}}), "e00501" "e0" "020050");
-    EXPECT_EQ(of(value_type::map, {value_map{}}), "e00401" "c1" "0100");
+    EXPECT_EQ(of(value_type::uint, {std::uint32_t{1}, std::uint32_t{255}}), "e00402"
+                                                                            "5201ff");
+    EXPECT_EQ(of(value_type::uint, {std::uint32_t{1}, std::uint32_t{256}}), "e00a02"
+                                                                            "70"
+                                                                            "00000001"
+                                                                            "00000100");
+    EXPECT_EQ(of(value_type::int_, {-128, 127}), "e00402"
+                                                 "54807f");
+    EXPECT_EQ(of(value_type::int_, {-129}), "e00601"
+                                            "71"
+                                            "ffffff7f");
+    EXPECT_EQ(of(value_type::long_, {std::int64_t{-1}}), "e00301"
+                                                         "55ff");
+    EXPECT_EQ(of(value_type::ulong, {std::uint64_t{0}}), "e00301"
+                                                         "5300");
+    EXPECT_EQ(of(value_type::boolean, {true, false}), "e00402"
+                                                      "560100");
+    EXPECT_EQ(of(value_type::null, {nullptr, nullptr}), "e00202"
+                                                        "40");
+    EXPECT_EQ(of(value_type::list, {value_list{}, value_list{true}}), "e00702"
+                                                                      "c0"
+                                                                      "0100"
+                                                                      "020141");
+    EXPECT_EQ(of(value_type::array, {value_array{value_type::ubyte, {}, {}}}), "e00501"
+                                                                               "e0"
+                                                                               "020050");
+    EXPECT_EQ(of(value_type::map, {value_map{}}), "e00401"
+                                                  "c1"
+                                                  "0100");
 }
 
 TEST(Value, NestedArraysRoundTrip)
@@ -174,8 +194,8 @@ TEST(Value, NestedArraysRoundTrip)
     value_array const large{value_type::string, {}, {std::string(300, 'x'), "y"}};
     expect_round_trip(value{value_array{value_type::array, {}, {small, small}}});
     expect_round_trip(value{value_array{value_type::array, {}, {small, large}}});
-    expect_round_trip(value{value_array{
-        value_type::array, {}, {value_array{value_type::array, {}, {small}}, small}}});
+    expect_round_trip(value{
+        value_array{value_type::array, {}, {value_array{value_type::array, {}, {small}}, small}}});
     expect_round_trip(value{value_array{
         value_type::map, {}, {value_map{{"a", small}}, value_map{{"b", value_list{large}}}}}});
     expect_round_trip(value{value_array{value_type::list, {}, {value_list{}, value_list{large}}}});
@@ -184,18 +204,24 @@ TEST(Value, NestedArraysRoundTrip)
 TEST(Value, AnItemOfAnotherTypeThanItsArrayIsWrittenAsZero)
 {
     auto const wire = encoded(value{value_array{value_type::int_, {}, {1, "text"}}});
-    EXPECT_EQ(codec_to_hex(wire), "e00402" "540100");
+    EXPECT_EQ(codec_to_hex(wire), "e00402"
+                                  "540100");
 }
 
 TEST(Value, ContentIsCheckedWhileItIsDecoded)
 {
-    for (auto const& [hex, expected] : {std::pair{"a10180", error::invalid_utf8},
-                                        std::pair{"a30180", error::invalid_value},
-                                        std::pair{"7300110000", error::invalid_value},
-                                        std::pair{"5602", error::invalid_value},
-                                        std::pair{"c00401" "a10180", error::invalid_utf8},
-                                        std::pair{"e0030156" "02", error::invalid_value},
-                                        std::pair{"c10601" "a101614041", error::invalid_value}}) {
+    for (auto const& [hex, expected] :
+         {std::pair{"a10180", error::invalid_utf8}, std::pair{"a30180", error::invalid_value},
+          std::pair{"7300110000", error::invalid_value}, std::pair{"5602", error::invalid_value},
+          std::pair{"c00401"
+                    "a10180",
+                    error::invalid_utf8},
+          std::pair{"e0030156"
+                    "02",
+                    error::invalid_value},
+          std::pair{"c10601"
+                    "a101614041",
+                    error::invalid_value}}) {
         auto const wire = codec_from_hex(hex);
         bytes_view in{wire};
         value v{5};
@@ -243,7 +269,10 @@ TEST(ValueMap, KeepsOrderAndFindsStringsAndSymbols)
     EXPECT_EQ(m.find("b"), nullptr);
     EXPECT_EQ(m.find_key(value{"y"}), nullptr) << "the whole key is compared";
     EXPECT_NE(m.find_key(value{symbol{"y"}}), nullptr);
-    EXPECT_EQ(codec_encoded_hex(value{m}), "c11306" "a1017a5404" "a10161a10374776f" "a301795403");
+    EXPECT_EQ(codec_encoded_hex(value{m}), "c11306"
+                                           "a1017a5404"
+                                           "a10161a10374776f"
+                                           "a301795403");
 }
 
 TEST(ValueText, IsReadableAndOneLine)
@@ -265,8 +294,11 @@ TEST(ValueText, IsReadableAndOneLine)
     EXPECT_EQ(to_string(value{std::string{"\x01"}}), R"("\x01")");
     EXPECT_EQ(to_string(value{0.1f}), "0.100000001");
 
-    auto const good = codec_from_hex("c00401" "5405");
-    EXPECT_EQ(to_string(codec_raw(codec_from_hex("c00301" "5405"))), "[5]");
+    auto const good = codec_from_hex("c00401"
+                                     "5405");
+    EXPECT_EQ(to_string(codec_raw(codec_from_hex("c00301"
+                                                 "5405"))),
+              "[5]");
     EXPECT_EQ(to_string(codec_raw(good)).substr(0, 11), "malformed (");
     EXPECT_EQ(to_string(raw_value{}), "absent");
 }

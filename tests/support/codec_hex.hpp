@@ -18,9 +18,11 @@ inline bytes codec_from_hex(std::string_view text)
     bool high = true;
     unsigned value = 0;
     for (auto const c : text) {
-        if (c == ' ') continue;
+        if (c == ' ')
+            continue;
         value = high ? digit(c) << 4 : value | digit(c);
-        if (!high) out.push_back(static_cast<std::byte>(value));
+        if (!high)
+            out.push_back(static_cast<std::byte>(value));
         high = !high;
     }
     return out;
@@ -43,14 +45,8 @@ std::string codec_encoded_hex(T const& v)
     return codec_to_hex(encoded(v));
 }
 
-inline raw_value codec_raw(bytes const& b)
-{
-    return raw_value{bytes_view{b}};
-}
+inline raw_value codec_raw(bytes const& b) { return raw_value{bytes_view{b}}; }
 
-inline bytes_view codec_octets(std::string_view text)
-{
-    return std::as_bytes(std::span{text});
-}
+inline bytes_view codec_octets(std::string_view text) { return std::as_bytes(std::span{text}); }
 
 }  // namespace sluice::test

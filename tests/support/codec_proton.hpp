@@ -17,35 +17,30 @@ struct codec_pn_free {
 };
 using codec_pn_data = std::unique_ptr<pn_data_t, codec_pn_free>;
 
-inline codec_pn_data codec_make_pn_data()
-{
-    return codec_pn_data{pn_data(16)};
-}
+inline codec_pn_data codec_make_pn_data() { return codec_pn_data{pn_data(16)}; }
 
 inline pn_bytes_t codec_pn_bytes(bytes_view b)
 {
     return pn_bytes(b.size(), reinterpret_cast<char const*>(b.data()));
 }
 
-inline bytes_view codec_from_pn(pn_bytes_t b)
-{
-    return std::as_bytes(std::span{b.start, b.size});
-}
+inline bytes_view codec_from_pn(pn_bytes_t b) { return std::as_bytes(std::span{b.start, b.size}); }
 
 inline pn_type_t codec_pn_type(value_type type)
 {
     constexpr pn_type_t types[] = {
-        PN_NULL, PN_BOOL,   PN_UBYTE,     PN_USHORT,    PN_UINT,       PN_ULONG, PN_BYTE,
-        PN_SHORT, PN_INT,   PN_LONG,      PN_FLOAT,     PN_DOUBLE,     PN_DECIMAL32,
-        PN_DECIMAL64, PN_DECIMAL128, PN_CHAR, PN_TIMESTAMP, PN_UUID,   PN_BINARY, PN_STRING,
-        PN_SYMBOL, PN_LIST, PN_MAP,       PN_ARRAY,     PN_DESCRIBED};
+        PN_NULL,       PN_BOOL, PN_UBYTE,     PN_USHORT,   PN_UINT,   PN_ULONG,     PN_BYTE,
+        PN_SHORT,      PN_INT,  PN_LONG,      PN_FLOAT,    PN_DOUBLE, PN_DECIMAL32, PN_DECIMAL64,
+        PN_DECIMAL128, PN_CHAR, PN_TIMESTAMP, PN_UUID,     PN_BINARY, PN_STRING,    PN_SYMBOL,
+        PN_LIST,       PN_MAP,  PN_ARRAY,     PN_DESCRIBED};
     return types[static_cast<std::size_t>(type)];
 }
 
 inline value_type codec_from_pn_type(pn_type_t type)
 {
     for (std::size_t i = 0; i != 25; ++i)
-        if (codec_pn_type(static_cast<value_type>(i)) == type) return static_cast<value_type>(i);
+        if (codec_pn_type(static_cast<value_type>(i)) == type)
+            return static_cast<value_type>(i);
     return value_type::null;
 }
 
@@ -78,7 +73,9 @@ inline void codec_put(pn_data_t* d, value const& v)
         break;
     }
     case value_type::char_: pn_data_put_char(d, *v.get_if<char32_t>()); break;
-    case value_type::timestamp: pn_data_put_timestamp(d, v.get_if<timestamp>()->milliseconds); break;
+    case value_type::timestamp:
+        pn_data_put_timestamp(d, v.get_if<timestamp>()->milliseconds);
+        break;
     case value_type::uuid: {
         pn_uuid_t x;
         std::memcpy(x.bytes, v.get_if<uuid>()->octets.data(), 16);
@@ -111,7 +108,8 @@ inline void codec_put(pn_data_t* d, value const& v)
         auto const& a = *v.get_if<value_array>();
         pn_data_put_array(d, !a.descriptors.empty(), codec_pn_type(a.element));
         pn_data_enter(d);
-        if (!a.descriptors.empty()) codec_put(d, a.descriptors.front());
+        if (!a.descriptors.empty())
+            codec_put(d, a.descriptors.front());
         for (auto const& item : a.items) codec_put(d, item);
         pn_data_exit(d);
         break;
@@ -213,11 +211,13 @@ inline bytes codec_proton_encode(value const& v)
 inline std::optional<value> codec_proton_decode(bytes_view wire)
 {
     auto const data = codec_make_pn_data();
-    auto const size = pn_data_decode(data.get(), reinterpret_cast<char const*>(wire.data()),
-                                     wire.size());
-    if (size < 0 || static_cast<std::size_t>(size) != wire.size()) return std::nullopt;
+    auto const size =
+        pn_data_decode(data.get(), reinterpret_cast<char const*>(wire.data()), wire.size());
+    if (size < 0 || static_cast<std::size_t>(size) != wire.size())
+        return std::nullopt;
     pn_data_rewind(data.get());
-    if (!pn_data_next(data.get())) return std::nullopt;
+    if (!pn_data_next(data.get()))
+        return std::nullopt;
     return codec_get(data.get());
 }
 

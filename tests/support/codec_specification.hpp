@@ -37,7 +37,8 @@ inline std::vector<codec_xml_element> codec_xml_elements(std::string const& text
         element.tag = text.substr(at + 1, name_end - at - 1);
         for (auto from = name_end; from < end;) {
             auto const equals = text.find('=', from);
-            if (equals == std::string::npos || equals > end) break;
+            if (equals == std::string::npos || equals > end)
+                break;
             auto const name_begin = text.find_last_of(" \t\n", equals) + 1;
             auto const closing = text.find('"', equals + 2);
             element.attributes[text.substr(name_begin, equals - name_begin)] =

@@ -28,10 +28,10 @@ inline constexpr std::uint32_t zero_width_elements_max = 1024;
 /// Where decoding failed, for the text of an error. Only filled when decoding fails.
 struct decode_fault {
     std::error_code code;
-    std::string_view composite;  ///< such as "transfer"; static storage
-    std::string_view field;      ///< such as "delivery-id"; empty if it was none
-    std::size_t offset = 0;      ///< octets from the start of the input
-    std::string message() const; ///< "transfer.delivery-id at octet 7: …"
+    std::string_view composite;   ///< such as "transfer"; static storage
+    std::string_view field;       ///< such as "delivery-id"; empty if it was none
+    std::size_t offset = 0;       ///< octets from the start of the input
+    std::string message() const;  ///< "transfer.delivery-id at octet 7: …"
 };
 
 /// The performative or SASL frame that starts `in`, by its descriptor; 0 if there is none.
@@ -52,9 +52,9 @@ std::uint64_t peek_descriptor(bytes_view in) noexcept;
 // /// @pre `out` has encoded_size_bound(value) bytes of room.
 // /// @returns the end of what was written.
 // std::byte* encode(T const& value, std::byte* out) noexcept;
-#define SLUICE_COMPOSITE(T)                                                                    \
-    std::error_code decode(bytes_view& in, T& out, decode_fault* fault = nullptr) noexcept;    \
-    std::size_t encoded_size_bound(T const& value) noexcept;                                   \
+#define SLUICE_COMPOSITE(T)                                                                 \
+    std::error_code decode(bytes_view& in, T& out, decode_fault* fault = nullptr) noexcept; \
+    std::size_t encoded_size_bound(T const& value) noexcept;                                \
     std::byte* encode(T const& value, std::byte* out) noexcept;
 
 SLUICE_COMPOSITE(open)

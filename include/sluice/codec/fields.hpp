@@ -53,13 +53,13 @@ template <class Composite>
 struct composite_traits;
 
 // A macro, for each of them is the same struct with another name, number and list.
-#define SLUICE_FIELDS(T, code, symbolic, ...)                             \
-    template <>                                                           \
-    struct composite_traits<T> {                                          \
-        static constexpr std::uint64_t descriptor = code;                 \
+#define SLUICE_FIELDS(T, code, symbolic, ...)                              \
+    template <>                                                            \
+    struct composite_traits<T> {                                           \
+        static constexpr std::uint64_t descriptor = code;                  \
         static constexpr std::string_view name = "amqp:" symbolic ":list"; \
-        static constexpr std::string_view short_name = symbolic;          \
-        static constexpr auto fields = std::tuple{__VA_ARGS__};           \
+        static constexpr std::string_view short_name = symbolic;           \
+        static constexpr auto fields = std::tuple{__VA_ARGS__};            \
     };
 
 SLUICE_FIELDS(open, 0x10, "open",
@@ -68,18 +68,14 @@ SLUICE_FIELDS(open, 0x10, "open",
               field{&open::max_frame_size, "max-frame-size", "uint"}.by_default("4294967295"),
               field{&open::channel_max, "channel-max", "ushort"}.by_default("65535"),
               field{&open::idle_time_out, "idle-time-out", "milliseconds"},
-              field{&open::outgoing_locales, "outgoing-locales", "ietf-language-tag"}
-                  .is_multiple(),
-              field{&open::incoming_locales, "incoming-locales", "ietf-language-tag"}
-                  .is_multiple(),
+              field{&open::outgoing_locales, "outgoing-locales", "ietf-language-tag"}.is_multiple(),
+              field{&open::incoming_locales, "incoming-locales", "ietf-language-tag"}.is_multiple(),
               field{&open::offered_capabilities, "offered-capabilities", "symbol"}.is_multiple(),
               field{&open::desired_capabilities, "desired-capabilities", "symbol"}.is_multiple(),
               field{&open::properties, "properties", "fields"})
 
-SLUICE_FIELDS(begin, 0x11, "begin",
-              field{&begin::remote_channel, "remote-channel", "ushort"},
-              field{&begin::next_outgoing_id, "next-outgoing-id", "transfer-number"}
-                  .is_mandatory(),
+SLUICE_FIELDS(begin, 0x11, "begin", field{&begin::remote_channel, "remote-channel", "ushort"},
+              field{&begin::next_outgoing_id, "next-outgoing-id", "transfer-number"}.is_mandatory(),
               field{&begin::incoming_window, "incoming-window", "uint"}.is_mandatory(),
               field{&begin::outgoing_window, "outgoing-window", "uint"}.is_mandatory(),
               field{&begin::handle_max, "handle-max", "handle"}.by_default("4294967295"),
@@ -87,32 +83,25 @@ SLUICE_FIELDS(begin, 0x11, "begin",
               field{&begin::desired_capabilities, "desired-capabilities", "symbol"}.is_multiple(),
               field{&begin::properties, "properties", "fields"})
 
-SLUICE_FIELDS(attach, 0x12, "attach",
-              field{&attach::name, "name", "string"}.is_mandatory(),
-              field{&attach::handle, "handle", "handle"}.is_mandatory(),
-              field{&attach::role, "role", "role"}.is_mandatory(),
-              field{&attach::snd_settle_mode, "snd-settle-mode", "sender-settle-mode"}
-                  .by_default("mixed"),
-              field{&attach::rcv_settle_mode, "rcv-settle-mode", "receiver-settle-mode"}
-                  .by_default("first"),
-              field{&attach::source, "source", "*"},
-              field{&attach::target, "target", "*"},
-              field{&attach::unsettled, "unsettled", "map"},
-              field{&attach::incomplete_unsettled, "incomplete-unsettled", "boolean"}
-                  .by_default("false"),
-              field{&attach::initial_delivery_count, "initial-delivery-count", "sequence-no"},
-              field{&attach::max_message_size, "max-message-size", "ulong"},
-              field{&attach::offered_capabilities, "offered-capabilities", "symbol"}
-                  .is_multiple(),
-              field{&attach::desired_capabilities, "desired-capabilities", "symbol"}
-                  .is_multiple(),
-              field{&attach::properties, "properties", "fields"})
+SLUICE_FIELDS(
+    attach, 0x12, "attach", field{&attach::name, "name", "string"}.is_mandatory(),
+    field{&attach::handle, "handle", "handle"}.is_mandatory(),
+    field{&attach::role, "role", "role"}.is_mandatory(),
+    field{&attach::snd_settle_mode, "snd-settle-mode", "sender-settle-mode"}.by_default("mixed"),
+    field{&attach::rcv_settle_mode, "rcv-settle-mode", "receiver-settle-mode"}.by_default("first"),
+    field{&attach::source, "source", "*"}, field{&attach::target, "target", "*"},
+    field{&attach::unsettled, "unsettled", "map"},
+    field{&attach::incomplete_unsettled, "incomplete-unsettled", "boolean"}.by_default("false"),
+    field{&attach::initial_delivery_count, "initial-delivery-count", "sequence-no"},
+    field{&attach::max_message_size, "max-message-size", "ulong"},
+    field{&attach::offered_capabilities, "offered-capabilities", "symbol"}.is_multiple(),
+    field{&attach::desired_capabilities, "desired-capabilities", "symbol"}.is_multiple(),
+    field{&attach::properties, "properties", "fields"})
 
 SLUICE_FIELDS(flow, 0x13, "flow",
               field{&flow::next_incoming_id, "next-incoming-id", "transfer-number"},
               field{&flow::incoming_window, "incoming-window", "uint"}.is_mandatory(),
-              field{&flow::next_outgoing_id, "next-outgoing-id", "transfer-number"}
-                  .is_mandatory(),
+              field{&flow::next_outgoing_id, "next-outgoing-id", "transfer-number"}.is_mandatory(),
               field{&flow::outgoing_window, "outgoing-window", "uint"}.is_mandatory(),
               field{&flow::handle, "handle", "handle"},
               field{&flow::delivery_count, "delivery-count", "sequence-no"},
@@ -143,8 +132,7 @@ SLUICE_FIELDS(disposition, 0x15, "disposition",
               field{&disposition::state, "state", "*"},
               field{&disposition::batchable, "batchable", "boolean"}.by_default("false"))
 
-SLUICE_FIELDS(detach, 0x16, "detach",
-              field{&detach::handle, "handle", "handle"}.is_mandatory(),
+SLUICE_FIELDS(detach, 0x16, "detach", field{&detach::handle, "handle", "handle"}.is_mandatory(),
               field{&detach::closed, "closed", "boolean"}.by_default("false"),
               field{&detach::error, "error", "error"})
 
@@ -177,30 +165,26 @@ SLUICE_FIELDS(sasl_outcome, 0x44, "sasl-outcome",
               field{&sasl_outcome::code, "code", "sasl-code"}.is_mandatory(),
               field{&sasl_outcome::additional_data, "additional-data", "binary"})
 
-SLUICE_FIELDS(source, 0x28, "source",
-              field{&source::address, "address", "*"},
+SLUICE_FIELDS(source, 0x28, "source", field{&source::address, "address", "*"},
               field{&source::durable, "durable", "terminus-durability"}.by_default("none"),
-              field{&source::expiry_policy, "expiry-policy", "terminus-expiry-policy"}
-                  .by_default("session-end"),
+              field{&source::expiry_policy, "expiry-policy", "terminus-expiry-policy"}.by_default(
+                  "session-end"),
               field{&source::timeout, "timeout", "seconds"}.by_default("0"),
               field{&source::dynamic, "dynamic", "boolean"}.by_default("false"),
-              field{&source::dynamic_node_properties, "dynamic-node-properties",
-                    "node-properties"},
+              field{&source::dynamic_node_properties, "dynamic-node-properties", "node-properties"},
               field{&source::distribution_mode, "distribution-mode", "symbol"},
               field{&source::filter, "filter", "filter-set"},
               field{&source::default_outcome, "default-outcome", "*"},
               field{&source::outcomes, "outcomes", "symbol"}.is_multiple(),
               field{&source::capabilities, "capabilities", "symbol"}.is_multiple())
 
-SLUICE_FIELDS(target, 0x29, "target",
-              field{&target::address, "address", "*"},
+SLUICE_FIELDS(target, 0x29, "target", field{&target::address, "address", "*"},
               field{&target::durable, "durable", "terminus-durability"}.by_default("none"),
-              field{&target::expiry_policy, "expiry-policy", "terminus-expiry-policy"}
-                  .by_default("session-end"),
+              field{&target::expiry_policy, "expiry-policy", "terminus-expiry-policy"}.by_default(
+                  "session-end"),
               field{&target::timeout, "timeout", "seconds"}.by_default("0"),
               field{&target::dynamic, "dynamic", "boolean"}.by_default("false"),
-              field{&target::dynamic_node_properties, "dynamic-node-properties",
-                    "node-properties"},
+              field{&target::dynamic_node_properties, "dynamic-node-properties", "node-properties"},
               field{&target::capabilities, "capabilities", "symbol"}.is_multiple())
 
 SLUICE_FIELDS(delete_on_close, 0x2b, "delete-on-close", )
@@ -228,28 +212,23 @@ SLUICE_FIELDS(coordinator, 0x30, "coordinator",
 
 SLUICE_FIELDS(declare, 0x31, "declare", field{&declare::global_id, "global-id", "*"})
 
-SLUICE_FIELDS(discharge, 0x32, "discharge",
-              field{&discharge::txn_id, "txn-id", "*"}.is_mandatory(),
+SLUICE_FIELDS(discharge, 0x32, "discharge", field{&discharge::txn_id, "txn-id", "*"}.is_mandatory(),
               field{&discharge::fail, "fail", "boolean"})
 
-SLUICE_FIELDS(declared, 0x33, "declared",
-              field{&declared::txn_id, "txn-id", "*"}.is_mandatory())
+SLUICE_FIELDS(declared, 0x33, "declared", field{&declared::txn_id, "txn-id", "*"}.is_mandatory())
 
 SLUICE_FIELDS(transactional_state, 0x34, "transactional-state",
               field{&transactional_state::txn_id, "txn-id", "*"}.is_mandatory(),
               field{&transactional_state::outcome, "outcome", "*"})
 
-SLUICE_FIELDS(header, 0x70, "header",
-              field{&header::durable, "durable", "boolean"},
+SLUICE_FIELDS(header, 0x70, "header", field{&header::durable, "durable", "boolean"},
               field{&header::priority, "priority", "ubyte"},
               field{&header::ttl, "ttl", "milliseconds"},
               field{&header::first_acquirer, "first-acquirer", "boolean"},
               field{&header::delivery_count, "delivery-count", "uint"})
 
-SLUICE_FIELDS(properties, 0x73, "properties",
-              field{&properties::message_id, "message-id", "*"},
-              field{&properties::user_id, "user-id", "binary"},
-              field{&properties::to, "to", "*"},
+SLUICE_FIELDS(properties, 0x73, "properties", field{&properties::message_id, "message-id", "*"},
+              field{&properties::user_id, "user-id", "binary"}, field{&properties::to, "to", "*"},
               field{&properties::subject, "subject", "string"},
               field{&properties::reply_to, "reply-to", "*"},
               field{&properties::correlation_id, "correlation-id", "*"},

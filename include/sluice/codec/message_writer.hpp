@@ -24,10 +24,7 @@ std::byte* finish_map(std::byte* header, std::byte* end, std::size_t count) noex
 ///     message_writer{to}.header({.durable = true}).application_property("n", 5).data(payload);
 class message_writer {
 public:
-    explicit message_writer(bytes& to) noexcept
-        : to_{&to}, at_{to.data() + to.size()}, end_{at_}
-    {
-    }
+    explicit message_writer(bytes& to) noexcept : to_{&to}, at_{to.data() + to.size()}, end_{at_} {}
     message_writer(message_writer const&) = delete;
     message_writer& operator=(message_writer const&) = delete;
     ~message_writer() { finish(); }
@@ -95,8 +92,8 @@ private:
 
     void start(std::uint8_t code)
     {
-        assert((code > last_ || (code == last_ && (code == 0x75 || code == 0x76))) &&
-               "sections are written in the standard's order");
+        assert((code > last_ || (code == last_ && (code == 0x75 || code == 0x76)))
+               && "sections are written in the standard's order");
         close_map();
         last_ = code;
     }
@@ -118,14 +115,16 @@ private:
     void need(std::size_t size)
     {
         size += long_header;
-        if (static_cast<std::size_t>(end_ - at_) < size) grow(size);
+        if (static_cast<std::size_t>(end_ - at_) < size)
+            grow(size);
     }
     void grow(std::size_t size);
 
     /// Fills in the header of the map that is open, if one is.
     void close_map() noexcept
     {
-        if (count_ == 0) return;
+        if (count_ == 0)
+            return;
         at_ = detail::finish_map(to_->data() + map_at_, at_, count_);
         count_ = 0;
     }

@@ -9,7 +9,7 @@ namespace sluice {
 
 enum class terminus_durability : std::uint32_t { none = 0, configuration = 1, unsettled_state = 2 };
 
-struct source {  // [3.5.3]
+struct source {           // [3.5.3]
     raw_value address{};  ///< usually a string; absent together with dynamic = true
     terminus_durability durable = terminus_durability::none;
     symbol expiry_policy = "session-end";

@@ -10,9 +10,31 @@ namespace sluice {
 
 /// The types of part 1; `described` is one with a descriptor in front. [1.2, 1.6]
 enum class value_type : std::uint8_t {
-    null, boolean, ubyte, ushort, uint, ulong, byte, short_, int_, long_, float_, double_,
-    decimal32, decimal64, decimal128, char_, timestamp, uuid, binary, string, symbol, list, map,
-    array, described
+    null,
+    boolean,
+    ubyte,
+    ushort,
+    uint,
+    ulong,
+    byte,
+    short_,
+    int_,
+    long_,
+    float_,
+    double_,
+    decimal32,
+    decimal64,
+    decimal128,
+    char_,
+    timestamp,
+    uuid,
+    binary,
+    string,
+    symbol,
+    list,
+    map,
+    array,
+    described
 };
 
 /// The standard's name of the type, such as "ulong".
@@ -34,8 +56,10 @@ inline std::optional<std::string_view> as_text(raw_value raw) noexcept
         if (c == detail::code::str8 || c == detail::code::sym8)
             return detail::as_chars(raw.encoded.subspan(2));
     }
-    if (auto const text = detail::as_any<std::string_view>(raw)) return text;
-    if (auto const name = detail::as_any<symbol>(raw)) return name->text;
+    if (auto const text = detail::as_any<std::string_view>(raw))
+        return text;
+    if (auto const name = detail::as_any<symbol>(raw))
+        return name->text;
     return std::nullopt;
 }
 
@@ -75,9 +99,9 @@ protected:
         auto const* const p = raw.encoded.data();
         auto const size = raw.encoded.size();
         auto const code8 = expected == shape::map ? code::map8 : code::list8;
-        bool const usual = size >= 3 && octet(p) == code8 && octet(p + 1) == size - 2 &&
-                           octet(p + 2) <= size - 3 &&
-                           (expected == shape::list || octet(p + 2) % 2 == 0);
+        bool const usual = size >= 3 && octet(p) == code8 && octet(p + 1) == size - 2
+                           && octet(p + 2) <= size - 3
+                           && (expected == shape::list || octet(p + 2) % 2 == 0);
         if (usual) {
             in_ = {p + 3, p + size};
             left_ = octet(p + 2);
@@ -90,7 +114,8 @@ protected:
     [[gnu::always_inline]] bool next_element(raw_value& out) noexcept
     {
         auto const* p = in_.at;
-        if (left_ == 0 || !skip_scalar(p, in_.end)) return next_of_any_type(out);
+        if (left_ == 0 || !skip_scalar(p, in_.end))
+            return next_of_any_type(out);
         --left_;
         out.encoded = {in_.at, static_cast<std::size_t>(p - in_.at)};
         in_.at = p;
@@ -140,7 +165,8 @@ public:
     [[gnu::always_inline]] std::optional<entry> next() noexcept
     {
         entry e;
-        if (!next_element(e.key) || !next_element(e.value)) return std::nullopt;
+        if (!next_element(e.key) || !next_element(e.value))
+            return std::nullopt;
         return e;
     }
 
@@ -156,11 +182,13 @@ class array_reader {
 public:
     explicit array_reader(raw_value raw) noexcept
     {
-        if (raw.empty()) return;
+        if (raw.empty())
+            return;
         auto const* const p = raw.encoded.data();
         in_ = {p + 1, p + raw.encoded.size()};
         detail::array_header header;
-        if (detail::read_array_header(in_, detail::octet(p), header, 0) != error::none) return;
+        if (detail::read_array_header(in_, detail::octet(p), header, 0) != error::none)
+            return;
         element_ = header.element;
         left_ = header.count;
         in_.end = header.end;

@@ -25,7 +25,8 @@ struct fixed_codec {
     }
     static error read(cursor& in, std::uint8_t c, T& v) noexcept
     {
-        if (c != Code) return refuse(c);
+        if (c != Code)
+            return refuse(c);
         Word w{};
         auto const e = read_fixed(in, w);
         v = std::bit_cast<T>(w);
@@ -52,7 +53,8 @@ template <>
 struct scalar_codec<char32_t> : fixed_codec<char32_t, code::char_, std::uint32_t> {
     static error read(cursor& in, std::uint8_t c, char32_t& v) noexcept
     {
-        if (auto const e = fixed_codec::read(in, c, v); e != error::none) return e;
+        if (auto const e = fixed_codec::read(in, c, v); e != error::none)
+            return e;
         bool const surrogate = v >= 0xd800 && v <= 0xdfff;
         return v > 0x10ffff || surrogate ? error::invalid_value : error::none;
     }
@@ -69,8 +71,10 @@ struct octets_codec {
     }
     static error read(cursor& in, std::uint8_t c, T& v) noexcept
     {
-        if (c != Code) return refuse(c);
-        if (in.left() < size) return error::truncated;
+        if (c != Code)
+            return refuse(c);
+        if (in.left() < size)
+            return error::truncated;
         std::memcpy(v.octets.data(), in.at, size);
         in.at += size;
         return error::none;
@@ -99,9 +103,11 @@ struct scalar_codec<bool> {
             v = c == code::true_;
             return error::none;
         }
-        if (c != code::boolean) return refuse(c);
+        if (c != code::boolean)
+            return refuse(c);
         std::uint8_t octet = 0;
-        if (auto const e = read_fixed(in, octet); e != error::none) return e;
+        if (auto const e = read_fixed(in, octet); e != error::none)
+            return e;
         v = octet != 0;
         return octet > 1 ? error::invalid_value : error::none;
     }
@@ -113,18 +119,22 @@ struct unsigned_codec {
     static constexpr std::size_t bound(T) noexcept { return 1 + sizeof(T); }
     static std::byte* write(std::byte* p, T v) noexcept
     {
-        if (v == 0) return put(p, Zero);
-        if (v < 256) return put(put(p, Small), static_cast<std::uint8_t>(v));
+        if (v == 0)
+            return put(p, Zero);
+        if (v < 256)
+            return put(put(p, Small), static_cast<std::uint8_t>(v));
         return store(put(p, Full), v);
     }
     static error read(cursor& in, std::uint8_t c, T& v) noexcept
     {
         if (c == Small) {
-            if (in.at == in.end) [[unlikely]] return error::truncated;
+            if (in.at == in.end) [[unlikely]]
+                return error::truncated;
             v = octet(in.at++);
             return error::none;
         }
-        if (c == Full) return read_fixed(in, v);
+        if (c == Full)
+            return read_fixed(in, v);
         v = 0;
         return c == Zero ? error::none : refuse(c);
     }
@@ -144,17 +154,20 @@ struct signed_codec {
     static constexpr std::size_t bound(T) noexcept { return 1 + sizeof(T); }
     static std::byte* write(std::byte* p, T v) noexcept
     {
-        if (v >= -128 && v <= 127) return put(put(p, Small), static_cast<std::uint8_t>(v));
+        if (v >= -128 && v <= 127)
+            return put(put(p, Small), static_cast<std::uint8_t>(v));
         return store(put(p, Full), static_cast<word>(v));
     }
     static error read(cursor& in, std::uint8_t c, T& v) noexcept
     {
         if (c == Small) {
-            if (in.at == in.end) return error::truncated;
+            if (in.at == in.end)
+                return error::truncated;
             v = static_cast<std::int8_t>(octet(in.at++));
             return error::none;
         }
-        if (c != Full) return refuse(c);
+        if (c != Full)
+            return refuse(c);
         word w = 0;
         auto const e = read_fixed(in, w);
         v = static_cast<T>(w);
@@ -181,19 +194,21 @@ inline std::byte* write_variable(std::byte* p, std::uint8_t code8, void const* f
 }
 
 /// The octets of a binary, string or symbol whose short form is `code8`; content unchecked.
-inline error read_variable(cursor& in, std::uint8_t c, std::uint8_t code8,
-                           bytes_view& out) noexcept
+inline error read_variable(cursor& in, std::uint8_t c, std::uint8_t code8, bytes_view& out) noexcept
 {
     std::uint32_t size = 0;
     if (c == code8) [[likely]] {
-        if (in.at == in.end) [[unlikely]] return error::truncated;
+        if (in.at == in.end) [[unlikely]]
+            return error::truncated;
         size = octet(in.at++);
     } else if (c == code8 + 0x10) {
-        if (auto const e = read_fixed(in, size); e != error::none) return e;
+        if (auto const e = read_fixed(in, size); e != error::none)
+            return e;
     } else {
         return refuse(c);
     }
-    if (in.left() < size) [[unlikely]] return error::truncated;
+    if (in.left() < size) [[unlikely]]
+        return error::truncated;
     out = {in.at, size};
     in.at += size;
     return error::none;
@@ -227,8 +242,10 @@ struct scalar_codec<std::string_view> {
     static error read(cursor& in, std::uint8_t c, std::string_view& v) noexcept
     {
         bytes_view octets;
-        if (auto const e = read_variable(in, c, code::str8, octets); e != error::none) return e;
-        if (!is_utf8(octets.data(), octets.size())) [[unlikely]] return error::invalid_utf8;
+        if (auto const e = read_variable(in, c, code::str8, octets); e != error::none)
+            return e;
+        if (!is_utf8(octets.data(), octets.size())) [[unlikely]]
+            return error::invalid_utf8;
         v = as_chars(octets);
         return error::none;
     }
@@ -244,8 +261,10 @@ struct scalar_codec<symbol> {
     static error read(cursor& in, std::uint8_t c, symbol& v) noexcept
     {
         bytes_view octets;
-        if (auto const e = read_variable(in, c, code::sym8, octets); e != error::none) return e;
-        if (!is_ascii(octets.data(), octets.size())) [[unlikely]] return error::invalid_value;
+        if (auto const e = read_variable(in, c, code::sym8, octets); e != error::none)
+            return e;
+        if (!is_ascii(octets.data(), octets.size())) [[unlikely]]
+            return error::invalid_value;
         v.text = as_chars(octets);
         return error::none;
     }
@@ -260,7 +279,9 @@ namespace sluice {
 /// bytes_view (binary), std::string_view (string) and symbol.
 template <class T>
 concept scalar = requires(detail::cursor& in, T& v) {
-    { detail::scalar_codec<T>::read(in, 0, v) } -> std::same_as<error>;
+    {
+        detail::scalar_codec<T>::read(in, 0, v)
+    } -> std::same_as<error>;
 };
 
 /// An upper bound of what encode(v, out) writes.
@@ -280,14 +301,12 @@ std::byte* encode(T const& v, std::byte* out) noexcept
 
 // What has been encoded already, and texts of other types than string_view.
 
-inline std::size_t encoded_size_bound(raw_value v) noexcept
-{
-    return v.encoded.size() + 1;
-}
+inline std::size_t encoded_size_bound(raw_value v) noexcept { return v.encoded.size() + 1; }
 /// Absent is written as null.
 inline std::byte* encode(raw_value v, std::byte* out) noexcept
 {
-    if (v.empty()) return detail::put(out, detail::code::null);
+    if (v.empty())
+        return detail::put(out, detail::code::null);
     return detail::put(out, v.encoded.data(), v.encoded.size());
 }
 inline std::size_t encoded_size_bound(std::string const& v) noexcept { return v.size() + 5; }
@@ -322,12 +341,14 @@ namespace detail {
 template <scalar T>
 std::optional<T> as_any(raw_value raw) noexcept
 {
-    if (raw.empty()) return std::nullopt;
+    if (raw.empty())
+        return std::nullopt;
     auto const* const p = raw.encoded.data();
     cursor in{p + 1, p + raw.encoded.size()};
     T v{};
     auto const e = scalar_codec<T>::read(in, octet(p), v);
-    if (e != error::none || in.at != in.end) return std::nullopt;
+    if (e != error::none || in.at != in.end)
+        return std::nullopt;
     return v;
 }
 
@@ -336,8 +357,8 @@ std::optional<T> as_any(raw_value raw) noexcept
 [[gnu::always_inline]] inline bool is_short_text(bytes_view encoded) noexcept
 {
     auto const size = encoded.size() - 2;
-    return size - 4 <= 12 && octet(encoded.data() + 1) == size &&
-           is_short_ascii(encoded.data() + 2, size);
+    return size - 4 <= 12 && octet(encoded.data() + 1) == size
+           && is_short_ascii(encoded.data() + 2, size);
 }
 
 }  // namespace detail
@@ -348,8 +369,8 @@ template <scalar T>
 [[gnu::always_inline]] inline std::optional<T> as(raw_value raw) noexcept
 {
     if constexpr (std::same_as<T, std::string_view>)
-        if (detail::is_short_text(raw.encoded) &&
-            detail::octet(raw.encoded.data()) == detail::code::str8)
+        if (detail::is_short_text(raw.encoded)
+            && detail::octet(raw.encoded.data()) == detail::code::str8)
             return detail::as_chars(raw.encoded.subspan(2));
     return detail::as_any<T>(raw);
 }

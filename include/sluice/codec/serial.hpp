@@ -47,8 +47,8 @@ private:
     std::uint32_t value_ = 0;
 };
 
-using transfer_id = serial<struct transfer_id_tag>;        ///< One a transfer frame. [2.5.6]
-using delivery_number = serial<struct delivery_id_tag>;    ///< The delivery-id. [2.7.5]
-using sequence_number = serial<struct sequence_tag>;       ///< A delivery-count. [2.6.7]
+using transfer_id = serial<struct transfer_id_tag>;      ///< One a transfer frame. [2.5.6]
+using delivery_number = serial<struct delivery_id_tag>;  ///< The delivery-id. [2.7.5]
+using sequence_number = serial<struct sequence_tag>;     ///< A delivery-count. [2.6.7]
 
 }  // namespace sluice

@@ -102,20 +102,22 @@ public:
     value() noexcept = default;
     value(std::nullptr_t) noexcept {}  // NOLINT: implicit, as are all below
     template <scalar T>
-        requires(!std::same_as<T, bytes_view> && !std::same_as<T, std::string_view> &&
-                 !std::same_as<T, symbol>)
-    value(T v) noexcept : held_{v} {}  // NOLINT
-    value(std::string v) noexcept : held_{std::move(v)} {}       // NOLINT
-    value(std::string_view v) : held_{std::string{v}} {}         // NOLINT
-    value(char const* v) : held_{std::string{v}} {}              // NOLINT
-    value(symbol_string v) noexcept : held_{std::move(v)} {}     // NOLINT
+        requires(!std::same_as<T, bytes_view> && !std::same_as<T, std::string_view>
+                 && !std::same_as<T, symbol>)
+    value(T v) noexcept : held_{v}
+    {
+    }                                                               // NOLINT
+    value(std::string v) noexcept : held_{std::move(v)} {}          // NOLINT
+    value(std::string_view v) : held_{std::string{v}} {}            // NOLINT
+    value(char const* v) : held_{std::string{v}} {}                 // NOLINT
+    value(symbol_string v) noexcept : held_{std::move(v)} {}        // NOLINT
     value(symbol v) : held_{symbol_string{std::string{v.text}}} {}  // NOLINT
-    value(bytes v) noexcept : held_{std::move(v)} {}             // NOLINT
-    value(bytes_view v) : held_{bytes(v.begin(), v.end())} {}    // NOLINT
-    value(value_list v) noexcept;                                // NOLINT
-    value(value_map v) noexcept;                                 // NOLINT
-    value(value_array v);                                        // NOLINT
-    value(described_value v);                                    // NOLINT
+    value(bytes v) noexcept : held_{std::move(v)} {}                // NOLINT
+    value(bytes_view v) : held_{bytes(v.begin(), v.end())} {}       // NOLINT
+    value(value_list v) noexcept;                                   // NOLINT
+    value(value_map v) noexcept;                                    // NOLINT
+    value(value_array v);                                           // NOLINT
+    value(described_value v);                                       // NOLINT
 
     value(value const&);
     value(value&&) noexcept;
@@ -198,7 +200,8 @@ inline void value_map::clear() noexcept { entries_.clear(); }
 inline void value_map::reserve(std::size_t entries) { entries_.reserve(entries); }
 inline value_map::entry& value_map::add_null()
 {
-    if (entries_.capacity() == 0) entries_.reserve(6);  // maps on the wire are short, but not of one
+    if (entries_.capacity() == 0)
+        entries_.reserve(6);  // maps on the wire are short, but not of one
     return entries_.emplace_back();
 }
 inline value& value_map::operator[](char const* key) { return (*this)[std::string_view{key}]; }

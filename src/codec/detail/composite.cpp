@@ -23,7 +23,8 @@ std::byte* finish_list32(std::byte* out, std::byte* end, std::size_t count) noex
 
 error read_descriptor(cursor& in, std::uint64_t& number, symbol& name) noexcept
 {
-    if (in.at == in.end) return error::truncated;
+    if (in.at == in.end)
+        return error::truncated;
     auto const format_code = octet(in.at++);
     if (format_code == code::sym8 || format_code == code::sym32)
         return scalar_codec<symbol>::read(in, format_code, name);
@@ -35,16 +36,20 @@ error read_composite_header(cursor& in, std::uint64_t descriptor, std::string_vi
                             compound& list) noexcept
 {
     auto const start = in;
-    if (in.at == in.end) return error::truncated;
-    if (auto const c = octet(in.at++); c != code::described) return refuse(c);
+    if (in.at == in.end)
+        return error::truncated;
+    if (auto const c = octet(in.at++); c != code::described)
+        return refuse(c);
     std::uint64_t number = 0;
     symbol symbolic;
-    if (auto const e = read_descriptor(in, number, symbolic); e != error::none) return e;
+    if (auto const e = read_descriptor(in, number, symbolic); e != error::none)
+        return e;
     if (symbolic.text.empty() ? number != descriptor : symbolic.text != name) {
         in = start;
         return error::invalid_descriptor;
     }
-    if (in.at == in.end) return error::truncated;
+    if (in.at == in.end)
+        return error::truncated;
     auto const format_code = octet(in.at++);
     if (format_code != code::list0 && format_code != code::list8 && format_code != code::list32)
         return refuse(format_code);
@@ -61,13 +66,15 @@ error field_codec<raw_value>::read(cursor& in, std::uint8_t c, raw_value& v) noe
 
 error field_codec<raw_value>::read_map(cursor& in, std::uint8_t c, raw_value& v) noexcept
 {
-    if (c != code::map8 && c != code::map32) return refuse(c);
+    if (c != code::map8 && c != code::map32)
+        return refuse(c);
     return read(in, c, v);
 }
 
 std::size_t field_codec<symbols>::bound(symbols const& v) noexcept
 {
-    if (v.encoded) return v.encoded.encoded.size();
+    if (v.encoded)
+        return v.encoded.encoded.size();
     std::size_t size = 10;  // array32, size, count, constructor
     for (auto const& s : v.items) size += s.text.size() + 4;
     return size;
@@ -77,7 +84,8 @@ std::size_t field_codec<symbols>::bound(symbols const& v) noexcept
 // and Artemis write themselves. [1.4]
 std::byte* field_codec<symbols>::write(std::byte* p, symbols const& v) noexcept
 {
-    if (v.encoded) return field_codec<raw_value>::write(p, v.encoded);
+    if (v.encoded)
+        return field_codec<raw_value>::write(p, v.encoded);
     std::size_t content = 0;
     std::size_t longest = 0;
     for (auto const& s : v.items) {
@@ -113,13 +121,17 @@ error field_codec<symbols>::read(cursor& in, std::uint8_t c, symbols& v) noexcep
         array_header array;
         if (auto const e = read_array_header(in, c, array, 0); e != error::none)
             return e == error::nested_too_deep ? error::wrong_type : e;
-        if (array.element != code::sym8 && array.element != code::sym32) return error::wrong_type;
+        if (array.element != code::sym8 && array.element != code::sym32)
+            return error::wrong_type;
         cursor elements{in.at, array.end};
-        if (array.count > elements.left()) return error::too_many_elements;
+        if (array.count > elements.left())
+            return error::too_many_elements;
         for (std::uint32_t i = 0; i != array.count; ++i)
-            if (auto const e = scalar_codec<symbol>::read(elements, array.element, one); e != error::none)
+            if (auto const e = scalar_codec<symbol>::read(elements, array.element, one);
+                e != error::none)
                 return e == error::truncated ? error::size_mismatch : e;
-        if (elements.at != array.end) return error::size_mismatch;
+        if (elements.at != array.end)
+            return error::size_mismatch;
         in.at = array.end;
     } else if (auto const e = scalar_codec<symbol>::read(in, c, one); e != error::none) {
         return e;
@@ -140,7 +152,8 @@ std::byte* field_codec<error_view>::write(std::byte* p, error_view const& v) noe
 
 error field_codec<error_view>::read(cursor& in, std::uint8_t c, error_view& v) noexcept
 {
-    if (c != code::described) return refuse(c);
+    if (c != code::described)
+        return refuse(c);
     --in.at;
     return decode_composite(in, v);
 }

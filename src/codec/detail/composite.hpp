@@ -43,23 +43,24 @@ template <class T>
 {
     cursor at{in.data(), in.data() + in.size()};
     out = T{};
-    if (!decode_quickly(at, out)) [[unlikely]] return decode_with_fault(in, out, fault);
+    if (!decode_quickly(at, out)) [[unlikely]]
+        return decode_with_fault(in, out, fault);
     in = in.subspan(static_cast<std::size_t>(at.at - in.data()));
     return success();
 }
 
-#define SLUICE_DEFINE_COMPOSITE(T)                                                            \
-    std::error_code decode(bytes_view& in, T& out, decode_fault* fault) noexcept              \
-    {                                                                                         \
-        return detail::decode_public(in, out, fault);                                         \
-    }                                                                                         \
-    std::size_t encoded_size_bound(T const& value) noexcept                                   \
-    {                                                                                         \
-        return detail::bound_of(value, detail::field_indices<T>{});                           \
-    }                                                                                         \
-    std::byte* encode(T const& value, std::byte* out) noexcept                                \
-    {                                                                                         \
-        return detail::encode_composite(value, out, detail::field_indices<T>{});              \
+#define SLUICE_DEFINE_COMPOSITE(T)                                               \
+    std::error_code decode(bytes_view& in, T& out, decode_fault* fault) noexcept \
+    {                                                                            \
+        return detail::decode_public(in, out, fault);                            \
+    }                                                                            \
+    std::size_t encoded_size_bound(T const& value) noexcept                      \
+    {                                                                            \
+        return detail::bound_of(value, detail::field_indices<T>{});              \
+    }                                                                            \
+    std::byte* encode(T const& value, std::byte* out) noexcept                   \
+    {                                                                            \
+        return detail::encode_composite(value, out, detail::field_indices<T>{}); \
     }
 
 }  // namespace sluice::detail

@@ -15,8 +15,8 @@ std::size_t bound_of(T const& v, std::index_sequence<I...>) noexcept
 {
     using traits = composite_traits<T>;
     // A field that is absent takes the octet of its null: the least that any bound counts.
-    return (composite_header_size_max + ... +
-            (1 + codec_of<T, I>::bound(v.*(std::get<I>(traits::fields).member))));
+    return (composite_header_size_max + ...
+            + (1 + codec_of<T, I>::bound(v.*(std::get<I>(traits::fields).member))));
 }
 
 /// Where an encoder stands: trailing nulls are written, but do not count. [1.4]
@@ -30,8 +30,8 @@ template <class T, std::size_t I>
 inline bool is_absent(T const& v) noexcept
 {
     constexpr auto& description = std::get<I>(composite_traits<T>::fields);
-    return !description.mandatory && codec_of<T, I>::absent(v.*(description.member),
-                                                            defaults<T>.*(description.member));
+    return !description.mandatory
+           && codec_of<T, I>::absent(v.*(description.member), defaults<T>.*(description.member));
 }
 
 template <class T, std::size_t I>
@@ -63,7 +63,12 @@ inline constexpr std::size_t usual_fields<flow> = 7;  // up to link-credit
 template <std::size_t From, std::size_t To, class T, std::size_t... I>
 inline void write_fields(T const& v, field_writer& out, std::index_sequence<I...>) noexcept
 {
-    ([&] { if constexpr (I >= From && I < To) write_field<T, I>(v, out); }(), ...);
+    (
+        [&] {
+            if constexpr (I >= From && I < To)
+                write_field<T, I>(v, out);
+        }(),
+        ...);
 }
 
 template <std::size_t From, class T, std::size_t... I>
@@ -74,7 +79,7 @@ inline bool all_absent_from(T const& v, std::index_sequence<I...>) noexcept
 
 template <class T, std::size_t... I>
 [[gnu::always_inline]] inline std::byte* encode_composite(T const& v, std::byte* out,
-                                   std::index_sequence<I...> all) noexcept
+                                                          std::index_sequence<I...> all) noexcept
 {
     constexpr auto descriptor = composite_traits<T>::descriptor;
     static_assert(descriptor < 256, "encoded as smallulong");
@@ -84,9 +89,11 @@ template <class T, std::size_t... I>
     write_fields<0, usual_fields<T>>(v, fields, all);
     if (!all_absent_from<usual_fields<T>>(v, all))
         write_fields<usual_fields<T>, field_count<T>>(v, fields, all);
-    if (fields.count == 0) return put(out + 3, code::list0);
+    if (fields.count == 0)
+        return put(out + 3, code::list0);
     auto const size = static_cast<std::size_t>(fields.end - out) - 5;  // the count octet included
-    if (size > 255) [[unlikely]] return finish_list32(out, fields.end, fields.count);
+    if (size > 255) [[unlikely]]
+        return finish_list32(out, fields.end, fields.count);
     out[3] = std::byte{code::list8};
     out[4] = static_cast<std::byte>(size);
     out[5] = static_cast<std::byte>(fields.count);

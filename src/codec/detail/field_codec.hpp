@@ -34,9 +34,12 @@ struct field_codec<M>
     static bool absent(M const& v, M const& by_default) noexcept
     {
         // An empty symbol or binary is not sent where the field is not optional in C++.
-        if constexpr (std::is_same_v<M, bytes_view>) return v.empty();
-        else if constexpr (std::is_same_v<M, symbol>) return v.text.empty() || v == by_default;
-        else return v == by_default;
+        if constexpr (std::is_same_v<M, bytes_view>)
+            return v.empty();
+        else if constexpr (std::is_same_v<M, symbol>)
+            return v.text.empty() || v == by_default;
+        else
+            return v == by_default;
     }
 };
 
@@ -46,12 +49,17 @@ template <class M>
 struct field_codec<M> : counts_as_uint {
     static std::uint32_t number(M v) noexcept
     {
-        if constexpr (std::is_same_v<M, handle>) return v.value;
-        else return v.value();
+        if constexpr (std::is_same_v<M, handle>)
+            return v.value;
+        else
+            return v.value();
     }
     static constexpr std::size_t bound(M) noexcept { return 5; }
     static bool absent(M v, M by_default) noexcept { return v == by_default; }
-    static std::byte* write(std::byte* p, M v) noexcept { return scalar_codec<std::uint32_t>::write(p, number(v)); }
+    static std::byte* write(std::byte* p, M v) noexcept
+    {
+        return scalar_codec<std::uint32_t>::write(p, number(v));
+    }
     static error read(cursor& in, std::uint8_t c, M& v) noexcept
     {
         std::uint32_t n = 0;
@@ -72,9 +80,11 @@ struct field_codec<M> {
     static error read(cursor& in, std::uint8_t c, M& v) noexcept
     {
         number n{};
-        if (auto const e = base::read(in, c, n); e != error::none) return e;
+        if (auto const e = base::read(in, c, n); e != error::none)
+            return e;
         if constexpr (!std::is_same_v<number, bool>)
-            if (n > static_cast<number>(choices_of<M>)) return error::invalid_value;
+            if (n > static_cast<number>(choices_of<M>))
+                return error::invalid_value;
         v = static_cast<M>(n);
         return error::none;
     }

@@ -19,9 +19,8 @@ template <class T>
 inline constexpr T defaults{};
 
 template <class T, std::size_t I>
-using codec_of = field_codec<
-    typename std::tuple_element_t<I, std::remove_cvref_t<decltype(composite_traits<T>::fields)>>::
-        member_type>;
+using codec_of = field_codec<typename std::tuple_element_t<
+    I, std::remove_cvref_t<decltype(composite_traits<T>::fields)>>::member_type>;
 
 constexpr bool is_map_type(std::string_view type) noexcept
 {

@@ -28,14 +28,17 @@ struct quick<M> {
                                             std::uint8_t c, M& v) noexcept
     {
         if (c == code::smalluint) {
-            if (p == end) return false;
+            if (p == end)
+                return false;
             v = M{octet(p++)};
         } else if (c == code::uint) {
-            if (end - p < 4) return false;
+            if (end - p < 4)
+                return false;
             v = M{load<std::uint32_t>(p)};
             p += 4;
         } else {
-            if (c != code::uint0) return false;  // null leaves the default
+            if (c != code::uint0)
+                return false;  // null leaves the default
             v = M{0};
         }
         return true;
@@ -58,7 +61,8 @@ struct quick<receiver_settle_mode> {
     [[gnu::always_inline]] static bool read(std::byte const*& p, std::byte const* end,
                                             std::uint8_t c, receiver_settle_mode& v) noexcept
     {
-        if (c != code::ubyte || p == end || octet(p) > 1) return false;
+        if (c != code::ubyte || p == end || octet(p) > 1)
+            return false;
         v = static_cast<receiver_settle_mode>(octet(p++));
         return true;
     }
@@ -69,9 +73,11 @@ struct quick<bytes_view> {
     [[gnu::always_inline]] static bool read(std::byte const*& p, std::byte const* end,
                                             std::uint8_t c, bytes_view& v) noexcept
     {
-        if (c != code::vbin8 || p == end) return false;
+        if (c != code::vbin8 || p == end)
+            return false;
         std::size_t const size = octet(p++);
-        if (static_cast<std::size_t>(end - p) < size) return false;
+        if (static_cast<std::size_t>(end - p) < size)
+            return false;
         v = {p, size};
         p += size;
         return true;
@@ -86,15 +92,17 @@ struct quick<raw_value> {
     {
         std::size_t size = 3;  // after the format code
         if (c == code::str8 || c == code::vbin8) {
-            if (p == end) return false;
+            if (p == end)
+                return false;
             size = std::size_t{octet(p)} + 1;
         } else if (c == code::smallulong) {
             size = 1;
-        } else if (c != code::described || end - p < 3 || octet(p) != code::smallulong ||
-                   octet(p + 2) != code::list0) {
+        } else if (c != code::described || end - p < 3 || octet(p) != code::smallulong
+                   || octet(p + 2) != code::list0) {
             return false;
         }
-        if (static_cast<std::size_t>(end - p) < size) return false;
+        if (static_cast<std::size_t>(end - p) < size)
+            return false;
         v.encoded = {p - 1, size + 1};
         p += size;
         return true;
@@ -107,7 +115,8 @@ struct quick<std::optional<M>> {
                                             std::uint8_t c, std::optional<M>& v) noexcept
     {
         M m{};
-        if (!quick<M>::read(p, end, c, m)) return false;
+        if (!quick<M>::read(p, end, c, m))
+            return false;
         v = m;
         return true;
     }
@@ -125,10 +134,12 @@ template <class T, std::size_t I>
         constexpr auto& description = std::get<I>(composite_traits<T>::fields);
         constexpr bool is_map = is_map_type(description.type);
         using member = typename std::remove_cvref_t<decltype(description)>::member_type;
-        if (p == end) return I >= count_min<T> ? I : stop::no_field;
+        if (p == end)
+            return I >= count_min<T> ? I : stop::no_field;
         auto const c = octet(p++);
         if (is_map || !quick<member>::read(p, end, c, out.*(description.member)))
-            if (description.mandatory || c != code::null) return stop::no_field;
+            if (description.mandatory || c != code::null)
+                return stop::no_field;
         if constexpr (is_tag<T, I>)
             if (out.*(description.member) && (out.*(description.member))->size() > tag_size_max)
                 return stop::no_field;
@@ -147,10 +158,12 @@ template <class T>
     if (in.left() < composite_header_size || std::memcmp(p, usual.data(), usual.size()) != 0)
         return false;
     std::size_t const size = octet(p + 4);
-    if (size - 1 >= in.left() - 5) return false;  // 0, which wraps, or too large
+    if (size - 1 >= in.left() - 5)
+        return false;  // 0, which wraps, or too large
     auto const* const end = p + 5 + size;
     // Where the list ends tells how many fields there were: its count is compared only once.
-    if (quick_fields<T, 0>(p + composite_header_size, end, out) != octet(in.at + 5)) return false;
+    if (quick_fields<T, 0>(p + composite_header_size, end, out) != octet(in.at + 5))
+        return false;
     in.at = end;
     return true;
 }

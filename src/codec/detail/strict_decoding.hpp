@@ -70,8 +70,8 @@ template <class T, std::size_t... I>
 std::size_t next_mandatory(std::size_t from, std::index_sequence<I...>) noexcept
 {
     std::size_t found = 0;
-    (void)((I >= from && std::get<I>(composite_traits<T>::fields).mandatory &&
-            (found = I, true)) || ...);
+    (void)((I >= from && std::get<I>(composite_traits<T>::fields).mandatory && (found = I, true))
+           || ...);
     return found;
 }
 
@@ -84,17 +84,21 @@ template <class T>
     if (auto const e = read_composite_header(in, traits::descriptor, traits::name, list);
         e != error::none)
         return {e, stop::no_field, start};
-    if (list.count > field_count<T>) return {error::too_many_fields, stop::no_field, in.at};
+    if (list.count > field_count<T>)
+        return {error::too_many_fields, stop::no_field, in.at};
     if (list.count < count_min<T>)
-        return {error::missing_mandatory_field,
-                next_mandatory<T>(list.count, field_indices<T>{}), list.end};
+        return {error::missing_mandatory_field, next_mandatory<T>(list.count, field_indices<T>{}),
+                list.end};
     out = T{};
     cursor fields{in.at, list.end};
     stop why;
     read_fields<T>(fields, list.count, out, why, field_indices<T>{});
-    if (why.code == error::truncated) why.code = error::size_mismatch;  // of its list only
-    if (why.code != error::none) return why;
-    if (fields.at != list.end) return {error::size_mismatch, stop::no_field, fields.at};
+    if (why.code == error::truncated)
+        why.code = error::size_mismatch;  // of its list only
+    if (why.code != error::none)
+        return why;
+    if (fields.at != list.end)
+        return {error::size_mismatch, stop::no_field, fields.at};
     in.at = list.end;
     return {};
 }

@@ -1,7 +1,6 @@
 // Walking over encoded values: sizes, counts and depth are checked, nothing is built. [1.2, 1.6]
-#include <sluice/codec/detail/wire.hpp>
-
 #include <sluice/codec/codec.hpp>
+#include <sluice/codec/detail/wire.hpp>
 
 namespace sluice::detail {
 namespace {
@@ -61,7 +60,8 @@ constexpr auto formats = make_formats();
 
 error read_size(cursor& in, std::uint8_t width, std::uint32_t& size) noexcept
 {
-    if (width == 4) return read_fixed(in, size);
+    if (width == 4)
+        return read_fixed(in, size);
     std::uint8_t small = 0;
     auto const e = read_fixed(in, small);
     size = small;
@@ -71,7 +71,8 @@ error read_size(cursor& in, std::uint8_t width, std::uint32_t& size) noexcept
 /// A list or map in its short form, if it is sound; else false, and nothing has moved.
 bool read_short_compound(cursor& in, format const& f, compound& out) noexcept
 {
-    if (f.width != 1 || in.left() < 2) return false;
+    if (f.width != 1 || in.left() < 2)
+        return false;
     std::size_t const size = octet(in.at);
     std::uint32_t const count = octet(in.at + 1);
     if (in.left() - 1 < size || count + 1 > size || (f.is == format::map && count % 2 != 0))
@@ -83,27 +84,28 @@ bool read_short_compound(cursor& in, format const& f, compound& out) noexcept
 
 error skip_octets(cursor& in, std::size_t size) noexcept
 {
-    if (in.left() < size) return error::truncated;
+    if (in.left() < size)
+        return error::truncated;
     in.at += size;
     return error::none;
 }
 
 /// What lies inside a compound may not run over the compound's end.
-error inside(error e) noexcept
-{
-    return e == error::truncated ? error::size_mismatch : e;
-}
+error inside(error e) noexcept { return e == error::truncated ? error::size_mismatch : e; }
 
 error skip_elements(cursor& in, compound const& c, unsigned depth) noexcept
 {
     auto const* p = in.at;
     for (std::uint32_t i = 0; i != c.count; ++i) {
-        if (skip_scalar(p, c.end)) continue;
+        if (skip_scalar(p, c.end))
+            continue;
         cursor element{p, c.end};
-        if (auto const e = skip_any(element, depth); e != error::none) return inside(e);
+        if (auto const e = skip_any(element, depth); e != error::none)
+            return inside(e);
         p = element.at;
     }
-    if (p != c.end) return error::size_mismatch;
+    if (p != c.end)
+        return error::size_mismatch;
     in.at = c.end;
     return error::none;
 }
@@ -112,17 +114,22 @@ error skip_array_elements(cursor& in, std::uint8_t element, std::uint32_t count,
                           unsigned depth) noexcept
 {
     auto const& f = formats[element];
-    if (f.is == format::unknown) return error::unknown_constructor;
+    if (f.is == format::unknown)
+        return error::unknown_constructor;
     if (f.is == format::fixed) {
-        if (f.width == 0 && count > zero_width_elements_max) return error::too_many_elements;
+        if (f.width == 0 && count > zero_width_elements_max)
+            return error::too_many_elements;
         auto const size = std::uint64_t{count} * f.width;
-        if (size > in.left()) return error::too_many_elements;
+        if (size > in.left())
+            return error::too_many_elements;
         in.at += size;
         return error::none;
     }
-    if (count > in.left()) return error::too_many_elements;  // each takes an octet at least
+    if (count > in.left())
+        return error::too_many_elements;  // each takes an octet at least
     for (std::uint32_t i = 0; i != count; ++i)
-        if (auto const e = skip_rest(in, element, depth); e != error::none) return e;
+        if (auto const e = skip_rest(in, element, depth); e != error::none)
+            return e;
     return error::none;
 }
 
@@ -131,29 +138,32 @@ error skip_array_elements(cursor& in, std::uint8_t element, std::uint32_t count,
 error read_array_header(cursor& in, std::uint8_t format_code, array_header& out,
                         unsigned depth) noexcept
 {
-    if (format_code != code::array8 && format_code != code::array32) return refuse(format_code);
+    if (format_code != code::array8 && format_code != code::array32)
+        return refuse(format_code);
     compound c;
-    if (auto const e = read_compound(in, format_code, c); e != error::none) return e;
+    if (auto const e = read_compound(in, format_code, c); e != error::none)
+        return e;
     out.count = c.count;
     out.end = c.end;
     cursor at{in.at, c.end};
     for (;; --depth) {  // the constructor may be described, and that one too
         out.constructor = {at.at, static_cast<std::size_t>(c.end - at.at)};
-        if (at.at == at.end) return error::size_mismatch;
+        if (at.at == at.end)
+            return error::size_mismatch;
         out.element = octet(at.at++);
-        if (out.element != code::described) break;
-        if (depth == 0) return error::nested_too_deep;
-        if (auto const e = skip(at, depth - 1); e != error::none) return inside(e);
+        if (out.element != code::described)
+            break;
+        if (depth == 0)
+            return error::nested_too_deep;
+        if (auto const e = skip(at, depth - 1); e != error::none)
+            return inside(e);
     }
     out.constructor = {in.at, static_cast<std::size_t>(at.at - in.at)};
     in.at = at.at;
     return formats[out.element].is == format::unknown ? error::unknown_constructor : error::none;
 }
 
-std::string_view type_name(std::uint8_t format_code) noexcept
-{
-    return formats[format_code].name;
-}
+std::string_view type_name(std::uint8_t format_code) noexcept { return formats[format_code].name; }
 
 error refuse(std::uint8_t format_code) noexcept
 {
@@ -168,18 +178,24 @@ error read_compound(cursor& in, std::uint8_t format_code, compound& out) noexcep
         return error::none;
     }
     auto const& f = formats[format_code];
-    if (f.is < format::list || f.is > format::array) return refuse(format_code);
+    if (f.is < format::list || f.is > format::array)
+        return refuse(format_code);
     std::uint32_t size = 0;
-    if (auto const e = read_size(in, f.width, size); e != error::none) return e;
-    if (in.left() < size) return error::truncated;
-    if (size < f.width) return error::size_mismatch;
+    if (auto const e = read_size(in, f.width, size); e != error::none)
+        return e;
+    if (in.left() < size)
+        return error::truncated;
+    if (size < f.width)
+        return error::size_mismatch;
     auto const* const end = in.at + size;
     std::uint32_t count = 0;
-    if (auto const e = read_size(in, f.width, count); e != error::none) return e;
+    if (auto const e = read_size(in, f.width, count); e != error::none)
+        return e;
     // An element of an array may take no octet, but its constructor does.
     if (f.is != format::array && count > static_cast<std::size_t>(end - in.at))
         return error::too_many_elements;
-    if (f.is == format::map && count % 2 != 0) return error::invalid_value;
+    if (f.is == format::map && count % 2 != 0)
+        return error::invalid_value;
     out = {count, end};
     return error::none;
 }
@@ -196,14 +212,17 @@ error skip_rest(cursor& in, std::uint8_t format_code, unsigned depth) noexcept
     }
     case format::list:
     case format::map: {
-        if (depth == 0) return error::nested_too_deep;
+        if (depth == 0)
+            return error::nested_too_deep;
         compound c;
         if (!read_short_compound(in, f, c))
-            if (auto const e = read_compound(in, format_code, c); e != error::none) return e;
+            if (auto const e = read_compound(in, format_code, c); e != error::none)
+                return e;
         return skip_elements(in, c, depth - 1);
     }
     case format::array: {
-        if (depth == 0) return error::nested_too_deep;
+        if (depth == 0)
+            return error::nested_too_deep;
         array_header a;
         if (auto const e = read_array_header(in, format_code, a, depth - 1); e != error::none)
             return e;
@@ -211,12 +230,14 @@ error skip_rest(cursor& in, std::uint8_t format_code, unsigned depth) noexcept
         if (auto const e = skip_array_elements(elements, a.element, a.count, depth - 1);
             e != error::none)
             return inside(e);
-        if (elements.at != a.end) return error::size_mismatch;
+        if (elements.at != a.end)
+            return error::size_mismatch;
         in.at = a.end;
         return error::none;
     }
     case format::described: {
-        if (depth == 0) return error::nested_too_deep;
+        if (depth == 0)
+            return error::nested_too_deep;
         auto const e = skip(in, depth - 1);
         return e != error::none ? e : skip(in, depth - 1);
     }
@@ -227,7 +248,8 @@ error skip_rest(cursor& in, std::uint8_t format_code, unsigned depth) noexcept
 
 error skip_any(cursor& in, unsigned depth) noexcept
 {
-    if (in.at == in.end) return error::truncated;
+    if (in.at == in.end)
+        return error::truncated;
     auto const format_code = octet(in.at++);
     return skip_rest(in, format_code, depth);
 }
@@ -242,9 +264,11 @@ std::size_t ascii_run(std::byte const* p, std::size_t size) noexcept
     std::uint64_t word = 0;
     for (; size - i >= 8; i += 8) {
         std::memcpy(&word, p + i, 8);
-        if ((word & high) != 0) return i;
+        if ((word & high) != 0)
+            return i;
     }
-    if (i == size) return size;
+    if (i == size)
+        return size;
     if (size >= 8) {  // the last eight, of which some have been looked at
         std::memcpy(&word, p + size - 8, 8);
         return (word & high) == 0 ? size : i;
@@ -264,15 +288,18 @@ std::size_t ascii_run(std::byte const* p, std::size_t size) noexcept
 std::size_t sequence_length(std::byte const* p, std::size_t left) noexcept
 {
     auto const lead = octet(p);
-    if (lead < 0x80) return 1;
+    if (lead < 0x80)
+        return 1;
     std::size_t const length = lead < 0xc2   ? 0
                                : lead < 0xe0 ? 2
                                : lead < 0xf0 ? 3
                                : lead < 0xf5 ? 4
                                              : 0;
-    if (length == 0 || left < length) return 0;
+    if (length == 0 || left < length)
+        return 0;
     for (std::size_t i = 1; i != length; ++i)
-        if ((octet(p + i) & 0xc0) != 0x80) return 0;
+        if ((octet(p + i) & 0xc0) != 0x80)
+            return 0;
     auto const second = octet(p + 1);
     bool const overlong = (lead == 0xe0 && second < 0xa0) || (lead == 0xf0 && second < 0x90);
     bool const surrogate = lead == 0xed && second > 0x9f;
@@ -291,7 +318,8 @@ bool is_utf8_at_length(std::byte const* p, std::size_t size) noexcept
 {
     for (auto i = ascii_run(p, size); i != size;) {
         auto const length = sequence_length(p + i, size - i);
-        if (length == 0) return false;
+        if (length == 0)
+            return false;
         i += length;
     }
     return true;

@@ -23,10 +23,7 @@ inline constexpr std::uint8_t described = 0x00, null = 0x40, true_ = 0x41, false
                               array8 = 0xe0, array32 = 0xf0;
 }  // namespace code
 
-inline std::uint8_t octet(std::byte const* p) noexcept
-{
-    return std::to_integer<std::uint8_t>(*p);
-}
+inline std::uint8_t octet(std::byte const* p) noexcept { return std::to_integer<std::uint8_t>(*p); }
 
 /// Big-endian in, native out.
 template <class Unsigned>
@@ -37,10 +34,14 @@ inline Unsigned load(std::byte const* p) noexcept
     } else {
         Unsigned v;
         std::memcpy(&v, p, sizeof v);
-        if constexpr (std::endian::native == std::endian::big) return v;
-        else if constexpr (sizeof v == 2) return __builtin_bswap16(v);
-        else if constexpr (sizeof v == 4) return __builtin_bswap32(v);
-        else return __builtin_bswap64(v);
+        if constexpr (std::endian::native == std::endian::big)
+            return v;
+        else if constexpr (sizeof v == 2)
+            return __builtin_bswap16(v);
+        else if constexpr (sizeof v == 4)
+            return __builtin_bswap32(v);
+        else
+            return __builtin_bswap64(v);
     }
 }
 
@@ -49,9 +50,12 @@ template <class Unsigned>
 inline std::byte* store(std::byte* p, Unsigned v) noexcept
 {
     if constexpr (std::endian::native == std::endian::little) {
-        if constexpr (sizeof v == 2) v = __builtin_bswap16(v);
-        else if constexpr (sizeof v == 4) v = __builtin_bswap32(v);
-        else if constexpr (sizeof v == 8) v = __builtin_bswap64(v);
+        if constexpr (sizeof v == 2)
+            v = __builtin_bswap16(v);
+        else if constexpr (sizeof v == 4)
+            v = __builtin_bswap32(v);
+        else if constexpr (sizeof v == 8)
+            v = __builtin_bswap64(v);
     }
     std::memcpy(p, &v, sizeof v);
     return p + sizeof v;
@@ -74,10 +78,14 @@ inline std::byte* put(std::byte* p, void const* from, std::size_t size) noexcept
         std::memcpy(p, &first, sizeof first);
         std::memcpy(p + size - sizeof last, &last, sizeof last);
     };
-    if (size - 4 <= 4) ends(std::uint32_t{});
-    else if (size - 8 <= 8) ends(std::uint64_t{});
-    else if (size > 16) std::memcpy(p, from, size);
-    else for (std::size_t i = 0; i != size; ++i) p[i] = f[i];  // 0 to 3
+    if (size - 4 <= 4)
+        ends(std::uint32_t{});
+    else if (size - 8 <= 8)
+        ends(std::uint64_t{});
+    else if (size > 16)
+        std::memcpy(p, from, size);
+    else
+        for (std::size_t i = 0; i != size; ++i) p[i] = f[i];  // 0 to 3
     return p + size;
 }
 
@@ -131,7 +139,8 @@ inline bool is_ascii(std::byte const* p, std::size_t size) noexcept
 template <class Unsigned>
 inline error read_fixed(cursor& in, Unsigned& out) noexcept
 {
-    if (in.left() < sizeof(Unsigned)) [[unlikely]] return error::truncated;
+    if (in.left() < sizeof(Unsigned)) [[unlikely]]
+        return error::truncated;
     out = load<Unsigned>(in.at);
     in.at += sizeof(Unsigned);
     return error::none;
@@ -169,11 +178,11 @@ constexpr std::array<std::uint8_t, 256> make_widths() noexcept
 {
     std::array<std::uint8_t, 256> w{};
     w.fill(width_unknown);
-    for (auto const c : {code::null, code::true_, code::false_, code::uint0, code::ulong0,
-                         code::list0})
+    for (auto const c :
+         {code::null, code::true_, code::false_, code::uint0, code::ulong0, code::list0})
         w[c] = 0;
-    for (auto const c : {code::boolean, code::ubyte, code::byte, code::smalluint,
-                         code::smallulong, code::smallint, code::smalllong})
+    for (auto const c : {code::boolean, code::ubyte, code::byte, code::smalluint, code::smallulong,
+                         code::smallint, code::smalllong})
         w[c] = 1;
     for (auto const c : {code::ushort, code::short_}) w[c] = 2;
     for (auto const c : {code::uint, code::int_, code::float_, code::decimal32, code::char_})
@@ -191,13 +200,16 @@ inline constexpr auto widths = make_widths();
 {
     // Offsets and not pointers, which may not point far beyond the end.
     auto const left = static_cast<std::size_t>(end - p);
-    if (left == 0) return false;
+    if (left == 0)
+        return false;
     std::size_t next = 1 + std::size_t{widths[octet(p)]};
     if (next > width_in_an_octet) {
-        if (left < 2 || next > 1u + width_in_an_octet) return false;
+        if (left < 2 || next > 1u + width_in_an_octet)
+            return false;
         next = 2 + std::size_t{octet(p + 1)};
     }
-    if (next > left) return false;
+    if (next > left)
+        return false;
     p += next;
     return true;
 }
@@ -205,7 +217,8 @@ inline constexpr auto widths = make_widths();
 inline error skip(cursor& in, unsigned depth) noexcept
 {
     auto const* p = in.at;
-    if (!skip_scalar(p, in.end)) return skip_any(in, depth);
+    if (!skip_scalar(p, in.end))
+        return skip_any(in, depth);
     in.at = p;
     return error::none;
 }
