@@ -224,15 +224,17 @@ void session::fail_link(link& l, sluice::error code, std::string_view condition,
 {
     amqp_error why{.condition = std::string{condition}, .description = std::move(text), .info = {}};
     l.error_ = why;
+    report_link_end(l, make_error_code(code));  // first, so that no waiting delivery is told another cause
     l.detach(true, std::move(why));
-    report_link_end(l, make_error_code(code));
 }
 
 void session::fail(sluice::error code, std::string_view condition, std::string text)
 {
     if (reported_) return;
-    end({.condition = std::string{condition}, .description = std::move(text), .info = {}}, true);
-    finish(make_error_code(code));
+    amqp_error why{.condition = std::string{condition}, .description = std::move(text), .info = {}};
+    if (error_.empty()) error_ = why;
+    finish(make_error_code(code));  // first, so that no waiting delivery is told another cause
+    end(std::move(why), true);
 }
 
 /// The session is over for its owner; its channel is free when the peer has answered.
