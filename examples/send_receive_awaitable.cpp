@@ -2,6 +2,7 @@
 //   send_receive_awaitable [amqp://user:password@host:port] [address] [count]
 #include <sluice/client/client.hpp>
 
+#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/io_context.hpp>
@@ -45,7 +46,13 @@ asio::awaitable<void> run(client::container& container, std::string url, std::st
 {
     auto connection = co_await container.async_connect(url, use_awaitable);
     auto session = co_await connection.async_begin(use_awaitable);
-    auto sender = co_await session.async_open_sender(address, use_awaitable);
+
+    // An error code says what failed; the handle that comes with it says why, in the peer's words.
+    auto [failed, sender] =
+        co_await session.async_open_sender(address, asio::as_tuple(use_awaitable));
+    if (failed)
+        throw std::runtime_error{sender.error()->text};
+
     auto receiver = co_await session.async_open_receiver(address, use_awaitable);
 
     // Both at once; when one fails, the other is cancelled.

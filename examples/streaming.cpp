@@ -3,8 +3,8 @@
 //   streaming [amqp://user:password@host:port] [address] [mebibytes]
 #include <sluice/client/client.hpp>
 
+#include <future>
 #include <iostream>
-#include <thread>
 
 namespace client = sluice::client;
 
@@ -53,9 +53,9 @@ try {
     options.streamed = true;
     auto receiver = connection.open_receiver(address, options);
 
-    std::thread sending{[&] { send(sender, parts); }};
+    auto sending = std::async(std::launch::async, [&] { send(sender, parts); });
     std::cout << receive(receiver) << " octets received, section headers included\n";
-    sending.join();
+    sending.get();
     connection.close();
 } catch (std::exception const& e) {
     std::cerr << "streaming: " << e.what() << '\n';

@@ -81,7 +81,12 @@ struct pool_state : std::enable_shared_from_this<pool_state> {
             --waiting;
             ++taken;
             lock.unlock();
-            t->run();
+            {
+                // The task may hold the last executor, and a strand needs its pool longer than
+                // that.
+                auto const keep = pool.lock();
+                t->run();
+            }
             lock.lock();
         }
         --threads;
@@ -127,6 +132,7 @@ struct pool_state : std::enable_shared_from_this<pool_state> {
         waiting = 0;
     }
 
+    std::weak_ptr<handler_pool> pool;
     unsigned const threads_max;
     unsigned const threads_usual;
     std::mutex mutex;
@@ -148,6 +154,13 @@ handler_pool::handler_pool(unsigned threads_max) : state_{std::make_shared<pool_
 {
 }
 
+std::shared_ptr<handler_pool> handler_pool::make(unsigned threads_max)
+{
+    std::shared_ptr<handler_pool> made{new handler_pool{threads_max}};
+    made->state_->pool = made;
+    return made;
+}
+
 handler_pool::~handler_pool()
 {
     state_->stop();
@@ -160,8 +173,8 @@ void handler_pool::push(pool_task* t) { state_->push(t); }
 void handler_pool::stop()
 {
     state_->stop();
-    // What still waits on a strand, because the strand's own handler is who stops the pool, keeps that strand and with it
-    // the pool: without this neither would ever go.
+    // What still waits on a strand, because the strand's own handler is who stops the pool, keeps
+    // that strand and with it the pool: without this neither would ever go.
     shutdown();
 }
 

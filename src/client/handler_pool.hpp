@@ -30,7 +30,7 @@ struct pool_state;
 class handler_pool : public boost::asio::execution_context,
                      public std::enable_shared_from_this<handler_pool> {
 public:
-    explicit handler_pool(unsigned threads_max);
+    static std::shared_ptr<handler_pool> make(unsigned threads_max);
     ~handler_pool();
 
     class executor_type;
@@ -42,6 +42,8 @@ public:
     unsigned threads() const;
 
 private:
+    explicit handler_pool(unsigned threads_max);
+
     template <class F>
     class task_of final : public pool_task {
     public:
