@@ -161,10 +161,33 @@ void delivery_inbox::wait(receiver& link, transfer const& t, bytes_view payload,
     waiting_.push_back(std::move(f));
     if (link.waiting_frames_++ == 0) ++links_waiting_;
     link.half_waits_ = t.more && !t.aborted;
-    if (waiting_.size() >= capacity_ && partial_ > 0) {
-        // The window is shut and begun deliveries need it: the oldest that is not held by its own reader goes in.
-        for (std::size_t i = 0; i < waiting_.size(); ++i)
-            if (waiting_[i].first) return admit_waiting(i);
+    if (waiting_.size() >= capacity_ && partial_ > 0) admit_oldest();
+}
+
+/// Whether a frame that waits would have to wait now.
+bool delivery_inbox::over(waiting_frame const& f) const noexcept
+{
+    if (f.first) return buffered_ + f.payload.size() > buffered_max_ && f.link->unread_ > 0;
+    return f.link->options_.streamed && f.link->unread_ >= f.link->options_.stream_buffer_max;
+}
+
+/// The window is shut and begun deliveries need it: the oldest that is not held by its own reader goes in, with what
+/// continues it.
+void delivery_inbox::admit_oldest()
+{
+    std::size_t i = 0;
+    while (i < waiting_.size() && !waiting_[i].first) ++i;
+    if (i == waiting_.size()) return;
+    auto const* const link = waiting_[i].link;
+    admit_waiting(i);
+    while (i < waiting_.size()) {
+        auto const& f = waiting_[i];
+        if (f.link != link) {
+            ++i;
+            continue;
+        }
+        if (f.first || over(f)) return;
+        admit_waiting(i);  // if it ends its link, whose frames are gone then, the search just finds nothing
     }
 }
 
@@ -328,9 +351,7 @@ void delivery_inbox::move_waiting()
             ++i;
             continue;
         }
-        auto const over = f.first ? buffered_ + f.payload.size() > buffered_max_ && link.unread_ > 0
-                                  : link.options_.streamed && link.unread_ >= link.options_.stream_buffer_max;
-        if (over) {
+        if (over(f)) {
             link.blocked_in_pass_ = pass_;
             ++blocked;
             ++i;

@@ -190,6 +190,22 @@ TEST_F(Inbox, TakesTheOldestPastTheLimitSoThatABegunDeliveryCanFinish)
     EXPECT_EQ(peer.events(), "delivery(B 1 'b1,b2')");
 }
 
+TEST_F(Inbox, TakesWhatContinuesTheOldestPastTheLimitToo)
+{
+    open(4);
+    first(*a, "0123456789");
+    first(*b, "b1,", true);
+    std::ignore = window();
+    first(*a, "a1,", true);
+    for (auto i = 0; i < 20; ++i) {
+        next(*a, "+", i < 19);
+        ASSERT_GT(window(), 0u) << "the delivery on B could never end";
+    }
+    next(*b, "b2");
+    EXPECT_EQ(peer.events(), "delivery(A 0 '0123456789') delivery(A 2 'a1,++++++++++++++++++++') "
+                             "delivery(B 1 'b1,b2')");
+}
+
 TEST_F(Inbox, KeepsFinishingADeliveryOfAnyLengthWhileOthersCrowdIt)
 {
     open(4);

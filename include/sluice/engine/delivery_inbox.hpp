@@ -68,6 +68,8 @@ private:
     void wait(receiver& link, transfer const& t, bytes_view payload, bool first);
     void admit(receiver& link, transfer const& t, bytes_view payload, bool first);
     void admit_waiting(std::size_t at);
+    void admit_oldest();
+    bool over(waiting_frame const& f) const noexcept;
     incoming_delivery& begin_delivery(receiver& link, transfer const& t);
     bool admit_whole(receiver& link, transfer const& t, bytes_view payload);
     void append(receiver& link, incoming_delivery& d, bytes_view payload);
