@@ -18,7 +18,9 @@ public:
     void expect_each(unsigned percent) const
     {
         for (auto const& [what, count] : counts_) {
-            auto const share = cases_ == 0 ? 0.0 : 100.0 * static_cast<double>(count) / static_cast<double>(cases_);
+            auto const share =
+                cases_ == 0 ? 0.0
+                            : 100.0 * static_cast<double>(count) / static_cast<double>(cases_);
             std::printf("    %5.1f %%  %s (%zu of %zu)\n", share, what.c_str(), count, cases_);
             EXPECT_GE(share, static_cast<double>(percent)) << what;
         }

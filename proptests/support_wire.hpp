@@ -1,4 +1,5 @@
-// What a peer can know from the bytes alone: frames as the standard describes them, and nothing of the engine.
+// What a peer can know from the bytes alone: frames as the standard describes them, and nothing of
+// the engine.
 #pragma once
 
 #include <sluice/codec/codec.hpp>
@@ -8,8 +9,8 @@
 
 namespace sluice::prop {
 
-/// Cuts a stream into frames and calls `on_frame(channel, descriptor, body)`; protocol headers and heartbeats are passed
-/// over.
+/// Cuts a stream into frames and calls `on_frame(channel, descriptor, body)`; protocol headers and
+/// heartbeats are passed over.
 class frame_reader {
 public:
     std::function<void(std::uint16_t, std::uint64_t, bytes_view)> on_frame;
@@ -25,10 +26,12 @@ public:
                 continue;
             }
             auto const h = read_frame_header(p);
-            if (pending_.size() - at < h.size) break;
+            if (pending_.size() - at < h.size)
+                break;
             bytes_view const body{p + 4u * h.data_offset, h.size - 4u * h.data_offset};
             at += h.size;
-            if (!body.empty()) on_frame(h.channel, peek_descriptor(body), body);
+            if (!body.empty())
+                on_frame(h.channel, peek_descriptor(body), body);
         }
         pending_.erase(pending_.begin(), pending_.begin() + static_cast<std::ptrdiff_t>(at));
     }
@@ -45,7 +48,8 @@ void put_frame(bytes& to, std::uint16_t channel, Performative const& p, bytes_vi
     to.resize(at + frame_header_size);
     append(to, p);
     to.insert(to.end(), payload.begin(), payload.end());
-    write_frame_header(to.data() + at, static_cast<std::uint32_t>(to.size() - at), frame_type::amqp, channel);
+    write_frame_header(to.data() + at, static_cast<std::uint32_t>(to.size() - at), frame_type::amqp,
+                       channel);
 }
 
 }  // namespace sluice::prop

@@ -1,7 +1,6 @@
 // Commands of a connection, its channels, its events and how it ends.
-#include <sluice/engine/connection.hpp>
-
 #include <sluice/codec/codec.hpp>
+#include <sluice/engine/connection.hpp>
 #include <sluice/engine/detail/fit_error.hpp>
 
 #include <algorithm>
@@ -22,23 +21,28 @@ connection::~connection() = default;
 bool connection::step(connection_event on) noexcept
 {
     auto const next = connection_table.next(state_, on);
-    if (next) state_ = *next;
+    if (next)
+        state_ = *next;
     return next.has_value();
 }
 
 std::error_code connection::open()
 {
-    if (open_wanted_ || close_wanted_ || state_ == connection_state::ended) return make_error_code(error::invalid_state);
-    if (options_.listener && state_ != connection_state::open_received) return make_error_code(error::invalid_state);
+    if (open_wanted_ || close_wanted_ || state_ == connection_state::ended)
+        return make_error_code(error::invalid_state);
+    if (options_.listener && state_ != connection_state::open_received)
+        return make_error_code(error::invalid_state);
     open_wanted_ = true;
     return {};
 }
 
 std::error_code connection::close(amqp_error why, bool overtake)
 {
-    if (close_sent_ || state_ == connection_state::ended || output_ended_) return make_error_code(error::invalid_state);
+    if (close_sent_ || state_ == connection_state::ended || output_ended_)
+        return make_error_code(error::invalid_state);
     if (close_wanted_) {
-        if (!overtake && why.empty()) return make_error_code(error::invalid_state);
+        if (!overtake && why.empty())
+            return make_error_code(error::invalid_state);
         close_overtakes_ = true;
         return {};
     }
@@ -47,7 +51,8 @@ std::error_code connection::close(amqp_error why, bool overtake)
     detail::fit(why, outgoing_frame_max_);
     close_error_ = std::move(why);
     close_code_ = make_error_code(error::closed_locally);
-    if (error_.empty()) error_ = close_error_;
+    if (error_.empty())
+        error_ = close_error_;
     if (!close_overtakes_)
         for (auto& s : sessions_) s->end();
     return {};
@@ -55,9 +60,11 @@ std::error_code connection::close(amqp_error why, bool overtake)
 
 result<session*> connection::begin(session_options options)
 {
-    if (close_wanted_ || reported_ || state_ == connection_state::ended) return unexpected{error::connection_not_open};
+    if (close_wanted_ || reported_ || state_ == connection_state::ended)
+        return unexpected{error::connection_not_open};
     std::unique_ptr<session> made{new session{*this, std::move(options)}};
-    if (!bind_channel(*made)) return unexpected{error::channel_max_exceeded};
+    if (!bind_channel(*made))
+        return unexpected{error::channel_max_exceeded};
     auto* const s = made.get();
     sessions_.push_back(std::move(made));
     s->begin_queued_ = true;
@@ -68,8 +75,10 @@ result<session*> connection::begin(session_options options)
 bool connection::bind_channel(session& s)
 {
     for (std::size_t i = 0; i <= channel_max_; ++i) {
-        if (i == local_channels_.size()) local_channels_.push_back(nullptr);
-        if (local_channels_[i]) continue;
+        if (i == local_channels_.size())
+            local_channels_.push_back(nullptr);
+        if (local_channels_[i])
+            continue;
         local_channels_[i] = &s;
         s.local_channel_ = static_cast<std::uint16_t>(i);
         return true;
@@ -89,13 +98,15 @@ session* connection::find_remote(std::uint16_t channel) const noexcept
 
 void connection::release_remote_channel(session& s) noexcept
 {
-    if (find_remote(s.remote_channel_) == &s) remote_channels_[s.remote_channel_] = nullptr;
+    if (find_remote(s.remote_channel_) == &s)
+        remote_channels_[s.remote_channel_] = nullptr;
 }
 
 /// Both ends are through: both channels may be used again.
 void connection::unmap(session& s) noexcept
 {
-    if (has_channel(s)) local_channels_[s.local_channel_] = nullptr;
+    if (has_channel(s))
+        local_channels_[s.local_channel_] = nullptr;
     release_remote_channel(s);
 }
 
@@ -103,19 +114,24 @@ void connection::forget(session& s)
 {
     assert(s.reported_);
     for (auto& l : s.links_) {
-        if (!l->forgotten_) s.release_deliveries(*l);
+        if (!l->forgotten_)
+            s.release_deliveries(*l);
         l->forgotten_ = true;
     }
     purge(&s, nullptr);
     s.forgotten_ = true;
-    if (s.state_ == session_state::ended) free(s);
+    if (s.state_ == session_state::ended)
+        free(s);
 }
 
 void connection::free(session& s)
 {
-    if (&s == writing_) return;  // write_sessions() frees it when it has nothing more to write
-    if (s.active_) active_.remove(s);
-    auto const at = std::find_if(sessions_.begin(), sessions_.end(), [&](auto const& p) { return p.get() == &s; });
+    if (&s == writing_)
+        return;  // write_sessions() frees it when it has nothing more to write
+    if (s.active_)
+        active_.remove(s);
+    auto const at = std::find_if(sessions_.begin(), sessions_.end(),
+                                 [&](auto const& p) { return p.get() == &s; });
     std::swap(*at, sessions_.back());
     sessions_.pop_back();
 }
@@ -124,32 +140,41 @@ void connection::free(session& s)
 
 void connection::recycle_final() noexcept
 {
-    if (final_.outgoing) final_.session->release(*final_.outgoing);
-    else if (final_.incoming) final_.session->release(*final_.incoming);
+    if (final_.outgoing)
+        final_.session->release(*final_.outgoing);
+    else if (final_.incoming)
+        final_.session->release(*final_.incoming);
     final_ = {};
 }
 
 /// Events that refer to what is about to be freed will not be seen.
 void connection::purge(session const* s, link const* l) noexcept
 {
-    if (final_.session) recycle_final();
+    if (final_.session)
+        recycle_final();
     for (std::size_t i = 0; i < events_.size(); ++i) {
         auto& e = events_[i];
-        if (!(s && e.session == s) && !(l && e.link == l)) continue;
-        if (e.final && e.outgoing) e.session->release(*e.outgoing);
-        else if (e.final && e.incoming) e.session->release(*e.incoming);
+        if (!(s && e.session == s) && !(l && e.link == l))
+            continue;
+        if (e.final && e.outgoing)
+            e.session->release(*e.outgoing);
+        else if (e.final && e.incoming)
+            e.session->release(*e.incoming);
         e.session = nullptr;
     }
 }
 
 bool connection::poll_event(event& out)
 {
-    if (final_.session) recycle_final();
+    if (final_.session)
+        recycle_final();
     while (!events_.empty()) {
         out = events_.front();
         events_.pop_front();
-        if (out.kind >= event_kind::session_requested && !out.session) [[unlikely]] continue;  // purged
-        if (out.final) final_ = {out.session, out.outgoing, out.incoming};
+        if (out.kind >= event_kind::session_requested && !out.session) [[unlikely]]
+            continue;  // purged
+        if (out.final)
+            final_ = {out.session, out.outgoing, out.incoming};
         return true;
     }
     return false;
@@ -159,14 +184,16 @@ bool connection::poll_event(event& out)
 
 void connection::fail(sluice::error code, std::string_view condition, std::string text)
 {
-    if (reported_) return;
+    if (reported_)
+        return;
     close({.condition = std::string{condition}, .description = std::move(text), .info = {}}, true);
     finish(make_error_code(code));
 }
 
 void connection::finish(std::error_code code)
 {
-    if (reported_) return;
+    if (reported_)
+        return;
     reported_ = true;
     auto const why = code ? code : make_error_code(error::closed_locally);
     for (std::size_t i = sessions_.size(); i-- > 0;) {  // one that was forgotten leaves the table
@@ -192,17 +219,21 @@ time_point connection::tick(time_point now)
         started_ = last_received_ = last_written_ = now;
     }
     auto next = time_point::max();
-    if (state_ == connection_state::ended || output_ended_) return next;
+    if (state_ == connection_state::ended || output_ended_)
+        return next;
     auto const due = [&](time_point since, std::uint32_t after_ms) {
         auto const at = since + time_point{after_ms};
-        if (now >= at) return true;
+        if (now >= at)
+            return true;
         next = std::min(next, at);
         return false;
     };
     auto const shaking_hands = remote_bytes_.empty() && !reported_;
-    if (shaking_hands && options_.handshake_timeout_ms != 0 && due(started_, options_.handshake_timeout_ms)) {
+    if (shaking_hands && options_.handshake_timeout_ms != 0
+        && due(started_, options_.handshake_timeout_ms)) {
         error_ = {.condition = condition::resource_limit_exceeded,
-                  .description = "the peer did not open within " + std::to_string(options_.handshake_timeout_ms) + " ms",
+                  .description = "the peer did not open within "
+                                 + std::to_string(options_.handshake_timeout_ms) + " ms",
                   .info = {}};
         finish(make_error_code(error::handshake_timeout));
         output_ended_ = true;

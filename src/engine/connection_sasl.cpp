@@ -1,7 +1,6 @@
 // The exchange of SASL frames, both roles; what a mechanism says is its owner's business. [5.3]
-#include <sluice/engine/connection.hpp>
-
 #include <sluice/codec/codec.hpp>
+#include <sluice/engine/connection.hpp>
 
 namespace sluice::engine {
 
@@ -11,8 +10,8 @@ void connection::queue_sasl(Frame const& frame)
     auto const before = preamble_.size();
     preamble_.resize(before + frame_header_size);
     append(preamble_, frame);
-    write_frame_header(preamble_.data() + before, static_cast<std::uint32_t>(preamble_.size() - before),
-                       frame_type::sasl, 0);
+    write_frame_header(preamble_.data() + before,
+                       static_cast<std::uint32_t>(preamble_.size() - before), frame_type::sasl, 0);
     ++counters_.frames_written;
 }
 template void connection::queue_sasl(sluice::sasl_mechanisms const&);
@@ -21,7 +20,8 @@ template <class Frame>
 bool connection::decode_sasl(bytes_view body, Frame& out)
 {
     decode_fault fault;
-    if (!decode(body, out, &fault)) return true;
+    if (!decode(body, out, &fault))
+        return true;
     error_ = {.condition = condition::decode_error, .description = fault.message(), .info = {}};
     state_ = connection_state::ended;
     output_ended_ = true;
@@ -34,7 +34,8 @@ void connection::on_sasl_frame(bytes_view body)
     auto const descriptor = peek_descriptor(body);
     if (descriptor == 0x40 && sasl_ == sasl_step::wait_mechanisms) {
         sluice::sasl_mechanisms m;
-        if (!decode_sasl(body, m)) return;
+        if (!decode_sasl(body, m))
+            return;
         for (std::size_t i = 0; i < m.sasl_server_mechanisms.size(); ++i)
             sasl_mechanisms_.emplace_back(m.sasl_server_mechanisms.at(i).text);
         sasl_ = sasl_step::choose;
@@ -42,7 +43,8 @@ void connection::on_sasl_frame(bytes_view body)
     }
     if (descriptor == 0x41 && sasl_ == sasl_step::wait_init) {
         sluice::sasl_init i;
-        if (!decode_sasl(body, i)) return;
+        if (!decode_sasl(body, i))
+            return;
         sasl_mechanism_ = std::string{i.mechanism.text};
         auto const response = i.initial_response.value_or(bytes_view{});
         sasl_bytes_.assign(response.begin(), response.end());
@@ -51,25 +53,29 @@ void connection::on_sasl_frame(bytes_view body)
     }
     if (descriptor == 0x42 && sasl_ == sasl_step::wait_challenge) {
         sluice::sasl_challenge c;
-        if (!decode_sasl(body, c)) return;
+        if (!decode_sasl(body, c))
+            return;
         sasl_bytes_.assign(c.challenge.begin(), c.challenge.end());
         sasl_ = sasl_step::respond;
         return emit({.kind = event_kind::sasl_challenge});
     }
     if (descriptor == 0x43 && sasl_ == sasl_step::wait_response) {
         sluice::sasl_response r;
-        if (!decode_sasl(body, r)) return;
+        if (!decode_sasl(body, r))
+            return;
         sasl_bytes_.assign(r.response.begin(), r.response.end());
         sasl_ = sasl_step::decide;
         return emit({.kind = event_kind::sasl_response});
     }
     if (descriptor == 0x44 && (sasl_ == sasl_step::wait_challenge || sasl_ == sasl_step::choose)) {
         struct sasl_outcome o;
-        if (!decode_sasl(body, o)) return;
+        if (!decode_sasl(body, o))
+            return;
         return on_sasl_outcome(o);
     }
     error_ = {.condition = condition::illegal_state,
-              .description = "SASL frame with descriptor " + std::to_string(descriptor) + " out of turn [5.3.2]",
+              .description = "SASL frame with descriptor " + std::to_string(descriptor)
+                             + " out of turn [5.3.2]",
               .info = {}};
     state_ = connection_state::ended;
     output_ended_ = true;
@@ -86,10 +92,11 @@ void connection::on_sasl_outcome(struct sasl_outcome const& o)
         queue_header(protocol_id::amqp);
         return emit({.kind = event_kind::sasl_outcome});
     }
-    auto const code = o.code == sasl_code::auth ? error::sasl_auth_failed : error::sasl_system_error;
+    auto const code =
+        o.code == sasl_code::auth ? error::sasl_auth_failed : error::sasl_system_error;
     error_ = {.condition = condition::unauthorized_access,
-              .description = "SASL outcome " + std::to_string(static_cast<int>(o.code)) + " for mechanism " +
-                             sasl_mechanism_ + " [5.3.3.6]",
+              .description = "SASL outcome " + std::to_string(static_cast<int>(o.code))
+                             + " for mechanism " + sasl_mechanism_ + " [5.3.3.6]",
               .info = {}};
     emit({.kind = event_kind::sasl_outcome, .code = make_error_code(code)});
     state_ = connection_state::ended;
@@ -97,12 +104,16 @@ void connection::on_sasl_outcome(struct sasl_outcome const& o)
     finish(make_error_code(code));
 }
 
-std::error_code connection::sasl_init(std::string_view mechanism, std::optional<bytes_view> initial_response,
+std::error_code connection::sasl_init(std::string_view mechanism,
+                                      std::optional<bytes_view> initial_response,
                                       std::string_view hostname)
 {
-    if (sasl_ != sasl_step::choose) return make_error_code(error::invalid_state);
-    sluice::sasl_init i{.mechanism = mechanism, .initial_response = initial_response, .hostname = std::nullopt};
-    if (!hostname.empty()) i.hostname = hostname;
+    if (sasl_ != sasl_step::choose)
+        return make_error_code(error::invalid_state);
+    sluice::sasl_init i{
+        .mechanism = mechanism, .initial_response = initial_response, .hostname = std::nullopt};
+    if (!hostname.empty())
+        i.hostname = hostname;
     sasl_mechanism_ = std::string{mechanism};
     queue_sasl(i);
     sasl_ = sasl_step::wait_challenge;
@@ -111,17 +122,22 @@ std::error_code connection::sasl_init(std::string_view mechanism, std::optional<
 
 std::error_code connection::sasl_response(bytes_view response)
 {
-    if (sasl_ != sasl_step::respond) return make_error_code(error::invalid_state);
+    if (sasl_ != sasl_step::respond)
+        return make_error_code(error::invalid_state);
     queue_sasl(sluice::sasl_response{.response = response});
     sasl_ = sasl_step::wait_challenge;
     return {};
 }
 
-void connection::sasl_offer(std::vector<std::string> mechanisms) { sasl_offer_ = std::move(mechanisms); }
+void connection::sasl_offer(std::vector<std::string> mechanisms)
+{
+    sasl_offer_ = std::move(mechanisms);
+}
 
 std::error_code connection::sasl_challenge(bytes_view challenge)
 {
-    if (sasl_ != sasl_step::decide) return make_error_code(error::invalid_state);
+    if (sasl_ != sasl_step::decide)
+        return make_error_code(error::invalid_state);
     queue_sasl(sluice::sasl_challenge{.challenge = challenge});
     sasl_ = sasl_step::wait_response;
     return {};
@@ -129,16 +145,22 @@ std::error_code connection::sasl_challenge(bytes_view challenge)
 
 std::error_code connection::sasl_outcome(sasl_code code, bytes_view additional)
 {
-    if (sasl_ != sasl_step::decide) return make_error_code(error::invalid_state);
-    struct sasl_outcome o{.code = code, .additional_data = std::nullopt};
-    if (!additional.empty()) o.additional_data = additional;
+    if (sasl_ != sasl_step::decide)
+        return make_error_code(error::invalid_state);
+    struct sasl_outcome o {
+        .code = code, .additional_data = std::nullopt
+    };
+    if (!additional.empty())
+        o.additional_data = additional;
     queue_sasl(o);
     sasl_ = sasl_step::done;
     if (code == sasl_code::ok) {
         layer_in_ = layer::sasl_header;
         return {};
     }
-    error_ = {.condition = condition::unauthorized_access, .description = "SASL authentication was refused", .info = {}};
+    error_ = {.condition = condition::unauthorized_access,
+              .description = "SASL authentication was refused",
+              .info = {}};
     state_ = connection_state::ended;
     finish(make_error_code(error::sasl_auth_failed));
     return {};

@@ -1,7 +1,6 @@
 // Counting, checking and putting together what a session receives.
-#include <sluice/engine/delivery_inbox.hpp>
-
 #include <sluice/engine/connection.hpp>
+#include <sluice/engine/delivery_inbox.hpp>
 
 #include <algorithm>
 
@@ -24,33 +23,38 @@ void delivery_inbox::on_begin(transfer_id first) noexcept
 
 std::optional<transfer_id> delivery_inbox::next_incoming_id() const noexcept
 {
-    if (!begun_) return std::nullopt;
+    if (!begun_)
+        return std::nullopt;
     return next_incoming_id_;
 }
 
-/// The free room, counted from next-incoming-id; an edge that was promised is kept even if the room is gone, or if a
-/// tolerated flow of the peer moved next-incoming-id.
+/// The free room, counted from next-incoming-id; an edge that was promised is kept even if the room
+/// is gone, or if a tolerated flow of the peer moved next-incoming-id.
 std::uint32_t delivery_inbox::window_to_write() noexcept
 {
-    if (!begun_) return capacity_;
-    auto const free = capacity_ - static_cast<std::uint32_t>(std::min<std::size_t>(waiting_.size(), capacity_));
+    if (!begun_)
+        return capacity_;
+    auto const free =
+        capacity_ - static_cast<std::uint32_t>(std::min<std::size_t>(waiting_.size(), capacity_));
     auto const edge = counted_ + free;
-    if (precedes(promised_edge_, edge)) promised_edge_ = edge;
+    if (precedes(promised_edge_, edge))
+        promised_edge_ = edge;
     return static_cast<std::uint32_t>(std::max(0, distance(next_incoming_id_, promised_edge_)));
 }
 
 void delivery_inbox::refuse_beyond_window(transfer const& t)
 {
     session_.fail(error::window_violation, condition::window_violation,
-                  "transfer " + std::to_string(counted_.value()) + " on handle " + std::to_string(t.handle.value) +
-                      " is beyond the window, which ends before " + std::to_string(promised_edge_.value()) +
-                      " [2.5.6]");
+                  "transfer " + std::to_string(counted_.value()) + " on handle "
+                      + std::to_string(t.handle.value) + " is beyond the window, which ends before "
+                      + std::to_string(promised_edge_.value()) + " [2.5.6]");
 }
 
 /// Every transfer frame counts, whatever it is and whether its link lives. [2.5.6]
 inline bool delivery_inbox::count_frame(transfer const& t)
 {
-    if (counted_ == promised_edge_) [[unlikely]] return refuse_beyond_window(t), false;
+    if (counted_ == promised_edge_) [[unlikely]]
+        return refuse_beyond_window(t), false;
     ++counted_;
     ++next_incoming_id_;
     ++session_.counters_.transfers_received;
@@ -61,14 +65,17 @@ inline bool delivery_inbox::count_frame(transfer const& t)
 inline void delivery_inbox::request_window_if_due()
 {
     auto const left = distance(counted_, promised_edge_);
-    if (left > static_cast<std::int32_t>(capacity_ / 2)) [[likely]] return;
+    if (left > static_cast<std::int32_t>(capacity_ / 2)) [[likely]]
+        return;
     auto const free = capacity_ - std::min(capacity_, static_cast<std::uint32_t>(waiting_.size()));
-    if (static_cast<std::int32_t>(free) > left) session_.queue_.request_flow(nullptr, false);
+    if (static_cast<std::int32_t>(free) > left)
+        session_.queue_.request_flow(nullptr, false);
 }
 
 void delivery_inbox::on_stray_transfer(transfer const& t)
 {
-    if (!count_frame(t)) return;
+    if (!count_frame(t))
+        return;
     // Crossed with our detach: dropped, but its delivery-id was used. [2.6.6]
     if (t.delivery_id && (!knows_delivery_id_ || *t.delivery_id == next_delivery_id_)) {
         next_delivery_id_ = *t.delivery_id + 1;
@@ -79,13 +86,18 @@ void delivery_inbox::on_stray_transfer(transfer const& t)
 
 void delivery_inbox::on_transfer(receiver& link, transfer const& t, bytes_view payload)
 {
-    if (link.state_ != link_state::attached || link.refused_ || link.detach_queued_ || link.reported_) [[unlikely]]
+    if (link.state_ != link_state::attached || link.refused_ || link.detach_queued_
+        || link.reported_) [[unlikely]]
         return on_stray_transfer(t);
-    if (!count_frame(t)) return;
+    if (!count_frame(t))
+        return;
     auto const first = link.partial_ == nullptr && !link.half_waits_;
-    if (first ? !check_first(link, t) : !check_continuation(link, t)) return;
-    if (must_wait(link, first, payload.size())) [[unlikely]] wait(link, t, payload, first);
-    else admit(link, t, payload, first);
+    if (first ? !check_first(link, t) : !check_continuation(link, t))
+        return;
+    if (must_wait(link, first, payload.size())) [[unlikely]]
+        wait(link, t, payload, first);
+    else
+        admit(link, t, payload, first);
     request_window_if_due();
 }
 
@@ -93,34 +105,38 @@ void delivery_inbox::refuse_first(receiver& link, transfer const& t)
 {
     if (!t.delivery_id || !t.delivery_tag)
         return session_.fail_link(link, error::missing_mandatory_field, condition::invalid_field,
-                                  std::string{"the first transfer of a delivery has no "} +
-                                      (t.delivery_id ? "delivery-tag" : "delivery-id") + " [2.7.5]");
+                                  std::string{"the first transfer of a delivery has no "}
+                                      + (t.delivery_id ? "delivery-tag" : "delivery-id")
+                                      + " [2.7.5]");
     if (t.delivery_tag->size() > 32)
         return session_.fail_link(link, error::invalid_value, condition::invalid_field,
-                                  "delivery-tag of " + std::to_string(t.delivery_tag->size()) +
-                                      " octets; at most 32 are allowed [2.8.7]");
+                                  "delivery-tag of " + std::to_string(t.delivery_tag->size())
+                                      + " octets; at most 32 are allowed [2.8.7]");
     if (knows_delivery_id_ && *t.delivery_id != next_delivery_id_)
         return session_.fail(error::invalid_delivery_id, condition::invalid_field,
-                             "delivery-id " + std::to_string(t.delivery_id->value()) +
-                                 " is out of sequence; expected " + std::to_string(next_delivery_id_.value()) +
-                                 " [2.7.5]");
+                             "delivery-id " + std::to_string(t.delivery_id->value())
+                                 + " is out of sequence; expected "
+                                 + std::to_string(next_delivery_id_.value()) + " [2.7.5]");
     next_delivery_id_ = *t.delivery_id + 1;  // it was used, though not allowed
     knows_delivery_id_ = true;
     session_.fail_link(link, error::transfer_limit_exceeded, condition::transfer_limit_exceeded,
-                       "delivery " + std::to_string(t.delivery_id->value()) + " at delivery-count " +
-                           std::to_string(link.delivery_count_.value()) + " is beyond the limit " +
-                           std::to_string(link.written_limit_.value()) + " [2.6.7]");
+                       "delivery " + std::to_string(t.delivery_id->value()) + " at delivery-count "
+                           + std::to_string(link.delivery_count_.value()) + " is beyond the limit "
+                           + std::to_string(link.written_limit_.value()) + " [2.6.7]");
 }
 
 inline bool delivery_inbox::check_first(receiver& link, transfer const& t)
 {
     auto const complete = t.delivery_id && t.delivery_tag && t.delivery_tag->size() <= 32;
-    auto const in_sequence = complete && (!knows_delivery_id_ || *t.delivery_id == next_delivery_id_);
-    if (!in_sequence || link.granted_ == 0) [[unlikely]] return refuse_first(link, t), false;
+    auto const in_sequence =
+        complete && (!knows_delivery_id_ || *t.delivery_id == next_delivery_id_);
+    if (!in_sequence || link.granted_ == 0) [[unlikely]]
+        return refuse_first(link, t), false;
     next_delivery_id_ = *t.delivery_id + 1;
     knows_delivery_id_ = true;
     --link.granted_;
-    if (link.credit_ > 0) --link.credit_;
+    if (link.credit_ > 0)
+        --link.credit_;
     ++link.delivery_count_;
     ++link.held_;
     return true;
@@ -131,64 +147,23 @@ bool delivery_inbox::check_continuation(receiver& link, transfer const& t)
     auto const& begun = link.half_waits_ ? link.half_id_ : link.partial_->id_;
     if (t.delivery_id && *t.delivery_id != begun) {
         session_.fail_link(link, error::invalid_delivery_id, condition::invalid_field,
-                           "a continuation transfer names delivery-id " + std::to_string(t.delivery_id->value()) +
-                               " while delivery " + std::to_string(begun.value()) + " is not complete [2.7.5]");
+                           "a continuation transfer names delivery-id "
+                               + std::to_string(t.delivery_id->value()) + " while delivery "
+                               + std::to_string(begun.value()) + " is not complete [2.7.5]");
         return false;
     }
     return true;
 }
 
-inline bool delivery_inbox::must_wait(receiver const& link, bool first, std::size_t size) const noexcept
+inline bool delivery_inbox::must_wait(receiver const& link, bool first,
+                                      std::size_t size) const noexcept
 {
-    if (link.waiting_frames_ > 0) return true;  // order within a link
-    if (first) return buffered_ + size > buffered_max_ && link.unread_ > 0;
-    return link.options_.streamed && link.unread_ >= link.options_.stream_buffer_max && !link.partial_->dropped_;
-}
-
-void delivery_inbox::wait(receiver& link, transfer const& t, bytes_view payload, bool first)
-{
-    waiting_frame f{.link = &link, .first = first, .more = t.more, .aborted = t.aborted,
-                    .settled = t.settled.value_or(false), .resume = t.resume,
-                    .mode = t.rcv_settle_mode.value_or(link.rcv_settle_mode_),
-                    .message_format = t.message_format.value_or(0)};
-    if (first) {
-        f.id = *t.delivery_id;
-        f.tag.assign(*t.delivery_tag);
-        link.half_id_ = f.id;
-    }
-    f.state.assign(t.state.encoded.begin(), t.state.encoded.end());
-    f.payload.assign(payload.begin(), payload.end());
-    waiting_.push_back(std::move(f));
-    if (link.waiting_frames_++ == 0) ++links_waiting_;
-    link.half_waits_ = t.more && !t.aborted;
-    if (waiting_.size() >= capacity_ && partial_ > 0) admit_oldest();
-}
-
-/// Whether a frame that waits would have to wait now.
-bool delivery_inbox::over(waiting_frame const& f) const noexcept
-{
-    if (f.first) return buffered_ + f.payload.size() > buffered_max_ && f.link->unread_ > 0;
-    return f.link->options_.streamed && f.link->unread_ >= f.link->options_.stream_buffer_max;
-}
-
-/// The window is shut and begun deliveries need it: the oldest that is not held by its own reader goes in, with what
-/// continues it.
-void delivery_inbox::admit_oldest()
-{
-    std::size_t i = 0;
-    while (i < waiting_.size() && !waiting_[i].first) ++i;
-    if (i == waiting_.size()) return;
-    auto const* const link = waiting_[i].link;
-    admit_waiting(i);
-    while (i < waiting_.size()) {
-        auto const& f = waiting_[i];
-        if (f.link != link) {
-            ++i;
-            continue;
-        }
-        if (f.first || over(f)) return;
-        admit_waiting(i);  // if it ends its link, whose frames are gone then, the search just finds nothing
-    }
+    if (link.waiting_frames_ > 0)
+        return true;  // order within a link
+    if (first)
+        return buffered_ + size > buffered_max_ && link.unread_ > 0;
+    return link.options_.streamed && link.unread_ >= link.options_.stream_buffer_max
+           && !link.partial_->dropped_;
 }
 
 inline incoming_delivery& delivery_inbox::begin_delivery(receiver& link, transfer const& t)
@@ -201,7 +176,8 @@ inline incoming_delivery& delivery_inbox::begin_delivery(receiver& link, transfe
     d.resumed_ = t.resume;
     d.mode_ = t.rcv_settle_mode.value_or(link.rcv_settle_mode_);
     d.tag_.assign(*t.delivery_tag);
-    if (!t.state.empty()) [[unlikely]] d.remote_state_.assign(t.state.encoded.begin(), t.state.encoded.end());
+    if (!t.state.empty()) [[unlikely]]
+        d.remote_state_.assign(t.state.encoded.begin(), t.state.encoded.end());
     link.here_.push_back(d);
     if (!d.remotely_settled_) {
         session_.incoming_.push(d.id_, d);
@@ -213,8 +189,10 @@ inline incoming_delivery& delivery_inbox::begin_delivery(receiver& link, transfe
 inline void delivery_inbox::append(receiver& link, incoming_delivery& d, bytes_view payload)
 {
     auto const* const from = payload.data();
-    if (d.body_.empty()) d.body_.assign(from, from + payload.size());
-    else d.body_.insert(d.body_.end(), from, from + payload.size());
+    if (d.body_.empty())
+        d.body_.assign(from, from + payload.size());
+    else
+        d.body_.insert(d.body_.end(), from, from + payload.size());
     link.unread_ += payload.size();
     buffered_ += payload.size();
 }
@@ -222,20 +200,22 @@ inline void delivery_inbox::append(receiver& link, incoming_delivery& d, bytes_v
 void delivery_inbox::refuse_too_large(receiver& link, incoming_delivery const& d)
 {
     session_.fail_link(link, error::message_size_exceeded, condition::message_size_exceeded,
-                       "delivery " + std::to_string(d.id_.value()) + " has " + std::to_string(d.received_) +
-                           " octets or more; max-message-size is " + std::to_string(link.options_.max_message_size) +
-                           " [2.7.3]");
+                       "delivery " + std::to_string(d.id_.value()) + " has "
+                           + std::to_string(d.received_) + " octets or more; max-message-size is "
+                           + std::to_string(link.options_.max_message_size) + " [2.7.3]");
 }
 
 /// A delivery in one frame: most are.
 inline bool delivery_inbox::admit_whole(receiver& link, transfer const& t, bytes_view payload)
 {
     auto const limit = link.options_.max_message_size;
-    if (t.more || t.aborted || (limit != 0 && payload.size() > limit) || link.drain_) return false;
+    if (t.more || t.aborted || (limit != 0 && payload.size() > limit) || link.drain_)
+        return false;
     auto& d = begin_delivery(link, t);
     d.received_ = payload.size();
     append(link, d, payload);
-    static_assert(incoming_table.next(incoming_state::none, incoming_event::frame_last) == incoming_state::complete);
+    static_assert(incoming_table.next(incoming_state::none, incoming_event::frame_last)
+                  == incoming_state::complete);
     d.state_ = incoming_state::complete;
     d.complete_ = true;
     ++session_.counters_.deliveries_received;
@@ -245,31 +225,43 @@ inline bool delivery_inbox::admit_whole(receiver& link, transfer const& t, bytes
 
 void delivery_inbox::admit(receiver& link, transfer const& t, bytes_view payload, bool first)
 {
-    if (first && admit_whole(link, t, payload)) return;
+    if (first && admit_whole(link, t, payload))
+        return;
     if (first) {
         link.partial_ = &begin_delivery(link, t);
         ++partial_;
     }
     auto& d = *link.partial_;
-    if (t.aborted) [[unlikely]] return abort(link, d);
-    if (!first && t.settled.value_or(false) && !d.remotely_settled_) {  // settled on a later frame [2.7.5]
+    if (t.aborted) [[unlikely]]
+        return abort(link, d);
+    if (!first && t.settled.value_or(false)
+        && !d.remotely_settled_) {  // settled on a later frame [2.7.5]
         d.remotely_settled_ = true;
-        if (d.indexed_) session_.incoming_.remove(d.id_);
+        if (d.indexed_)
+            session_.incoming_.remove(d.id_);
         d.indexed_ = false;
     }
     d.received_ += payload.size();
     auto const limit = link.options_.max_message_size;
-    if (limit != 0 && d.received_ > limit) [[unlikely]] return refuse_too_large(link, d);
-    if (!d.dropped_) append(link, d, payload);
-    if (!t.more) return finish(link, d);
+    if (limit != 0 && d.received_ > limit) [[unlikely]]
+        return refuse_too_large(link, d);
+    if (!d.dropped_)
+        append(link, d, payload);
+    if (!t.more)
+        return finish(link, d);
     d.state_ = *incoming_table.next(d.state_, incoming_event::frame_more);
-    if (!link.options_.streamed || d.dropped_) return;
+    if (!link.options_.streamed || d.dropped_)
+        return;
     if (first) {
         link.streamed_begun_ = &d;
-        session_.emit({.kind = event_kind::delivery, .session = &session_, .link = &link, .incoming = &d});
+        session_.emit(
+            {.kind = event_kind::delivery, .session = &session_, .link = &link, .incoming = &d});
     } else if (!d.announced_) {
         d.announced_ = true;
-        session_.emit({.kind = event_kind::delivery_part, .session = &session_, .link = &link, .incoming = &d});
+        session_.emit({.kind = event_kind::delivery_part,
+                       .session = &session_,
+                       .link = &link,
+                       .incoming = &d});
     }
 }
 
@@ -283,19 +275,25 @@ inline void delivery_inbox::finish(receiver& link, incoming_delivery& d)
     --partial_;
     ++session_.counters_.deliveries_received;
     if (d.dropped_) [[unlikely]] {
-        if (d.indexed_) session_.incoming_.remove(d.id_);
+        if (d.indexed_)
+            session_.incoming_.remove(d.id_);
         link.let_go(d);
     } else {
-        session_.emit({.kind = announced ? event_kind::delivery_part : event_kind::delivery, .session = &session_,
-                       .link = &link, .incoming = &d});
+        session_.emit({.kind = announced ? event_kind::delivery_part : event_kind::delivery,
+                       .session = &session_,
+                       .link = &link,
+                       .incoming = &d});
     }
-    if (link.drain_) link.check_drained();
+    if (link.drain_)
+        link.check_drained();
 }
 
-/// Settled by the abort: no disposition, no message; the credit it took comes back in automatic mode. [2.7.5]
+/// Settled by the abort: no disposition, no message; the credit it took comes back in automatic
+/// mode. [2.7.5]
 void delivery_inbox::abort(receiver& link, incoming_delivery& d)
 {
-    if (d.indexed_) session_.incoming_.remove(d.id_);
+    if (d.indexed_)
+        session_.incoming_.remove(d.id_);
     d.indexed_ = false;
     d.state_ = incoming_state::aborted;
     d.remotely_settled_ = true;
@@ -304,78 +302,14 @@ void delivery_inbox::abort(receiver& link, incoming_delivery& d)
     auto const announced = link.streamed_begun_ == &d;
     link.streamed_begun_ = nullptr;
     if (announced && !d.dropped_)
-        session_.emit({.kind = event_kind::delivery_aborted, .code = make_error_code(error::delivery_aborted),
-                       .session = &session_, .link = &link, .incoming = &d});
+        session_.emit({.kind = event_kind::delivery_aborted,
+                       .code = make_error_code(error::delivery_aborted),
+                       .session = &session_,
+                       .link = &link,
+                       .incoming = &d});
     else
         link.let_go(d);
     link.check_drained();
-}
-
-void delivery_inbox::admit_waiting(std::size_t at)
-{
-    waiting_frame f = std::move(waiting_[at]);
-    for (auto i = at; i > 0; --i) waiting_[i] = std::move(waiting_[i - 1]);
-    waiting_.pop_front();
-    auto& link = *f.link;
-    if (--link.waiting_frames_ == 0) --links_waiting_;
-    transfer t{.handle = link.remote_handle_, .settled = f.settled, .more = f.more, .state = {f.state},
-               .resume = f.resume, .aborted = f.aborted};
-    t.rcv_settle_mode = f.mode;
-    t.message_format = f.message_format;
-    if (f.first) {
-        t.delivery_id = f.id;
-        t.delivery_tag = f.tag.view();
-    }
-    if (link.waiting_frames_ == 0) link.half_waits_ = false;
-    admit(link, t, f.payload, f.first);
-}
-
-void delivery_inbox::on_room_while_waiting(receiver& link)
-{
-    if (moving_) return;
-    moving_ = true;  // admit() can end a link, which frees room again
-    move_waiting();
-    moving_ = false;
-    if (link.session_->state_ == session_state::mapped) request_window_if_due();
-}
-
-/// Oldest first; frames of a link that must still wait are passed over, so that no link waits behind another.
-void delivery_inbox::move_waiting()
-{
-    ++pass_;
-    std::size_t blocked = 0;
-    for (std::size_t i = 0; i < waiting_.size() && blocked < links_waiting_;) {
-        auto const& f = waiting_[i];
-        auto& link = *f.link;
-        if (link.blocked_in_pass_ == pass_) {
-            ++i;
-            continue;
-        }
-        if (over(f)) {
-            link.blocked_in_pass_ = pass_;
-            ++blocked;
-            ++i;
-            continue;
-        }
-        auto const expected = waiting_.size() - 1;
-        admit_waiting(i);
-        if (waiting_.size() != expected) i = 0;  // it ended its link, whose frames are gone
-    }
-}
-
-void delivery_inbox::drop(receiver& link) noexcept
-{
-    for (std::size_t i = 0; i < waiting_.size();) {
-        if (waiting_[i].link != &link) {
-            ++i;
-            continue;
-        }
-        for (auto k = i; k > 0; --k) waiting_[k] = std::move(waiting_[k - 1]);
-        waiting_.pop_front();
-    }
-    if (link.waiting_frames_ > 0) --links_waiting_;
-    link.waiting_frames_ = 0;
-    link.half_waits_ = false;
 }
 
 }  // namespace sluice::engine

@@ -13,11 +13,13 @@ void fit(amqp_error& why, std::uint32_t frame_max)
     auto left = room - why.condition.size();
     if (why.description.size() > left) {
         auto cut = left;
-        while (cut > 0 && (static_cast<unsigned char>(why.description[cut]) & 0xc0) == 0x80) --cut;  // UTF-8
+        while (cut > 0 && (static_cast<unsigned char>(why.description[cut]) & 0xc0) == 0x80)
+            --cut;  // UTF-8
         why.description.resize(cut);
     }
     left -= why.description.size();
-    if (why.info.size() > left) why.info.clear();
+    if (why.info.size() > left)
+        why.info.clear();
 }
 
 }  // namespace sluice::engine::detail

@@ -1,9 +1,8 @@
 // What both ends of a link do when they attach and detach.
-#include <sluice/engine/link.hpp>
-
 #include <sluice/codec/codec.hpp>
 #include <sluice/engine/connection.hpp>
 #include <sluice/engine/detail/fit_error.hpp>
+#include <sluice/engine/link.hpp>
 
 #include <cassert>
 
@@ -21,7 +20,8 @@ link::link(engine::session& s, sluice::role r, link_options options)
 bool link::step(link_event on) noexcept
 {
     auto const next = link_table.next(state_, on);
-    if (next) state_ = *next;
+    if (next)
+        state_ = *next;
     return next.has_value();
 }
 
@@ -33,16 +33,18 @@ void link::adopt_remote(bytes_view encoded_attach)
     assert(!failed);  // it was decoded from the frame already
 }
 
-/// The peer that decides on a mode has the last word: the sender on snd-settle-mode, the receiver on the other. [2.6.12]
+/// The peer that decides on a mode has the last word: the sender on snd-settle-mode, the receiver
+/// on the other. [2.6.12]
 void link::settle_modes() noexcept
 {
     snd_settle_mode_ = role_ == role::receiver ? remote_.snd_settle_mode : options_.snd_settle_mode;
     rcv_settle_mode_ = role_ == role::sender ? remote_.rcv_settle_mode : options_.rcv_settle_mode;
-    // A receiver that cannot do what was asked answers with what it does; the weaker of both is in force.
+    // A receiver that cannot do what was asked answers with what it does; the weaker of both is in
+    // force.
     if (role_ == role::receiver && remote_.rcv_settle_mode == receiver_settle_mode::first)
         rcv_settle_mode_ = receiver_settle_mode::first;
-    if (role_ == role::sender && remote_.snd_settle_mode != options_.snd_settle_mode &&
-        options_.snd_settle_mode == sender_settle_mode::mixed)
+    if (role_ == role::sender && remote_.snd_settle_mode != options_.snd_settle_mode
+        && options_.snd_settle_mode == sender_settle_mode::mixed)
         snd_settle_mode_ = remote_.snd_settle_mode;
 }
 
@@ -53,8 +55,10 @@ std::error_code link::attach(link_options options)
     options.name = std::move(options_.name);
     options_ = std::move(options);
     settle_modes();
-    if (role_ == role::sender) static_cast<sender*>(this)->delivery_count_ = options_.initial_delivery_count;
-    if (!session_->bind_local(*this)) return make_error_code(error::handle_max_exceeded);
+    if (role_ == role::sender)
+        static_cast<sender*>(this)->delivery_count_ = options_.initial_delivery_count;
+    if (!session_->bind_local(*this))
+        return make_error_code(error::handle_max_exceeded);
     session_->queue_.push_attach(*this);
     if (role_ == role::receiver && options_.credit_window > 0)
         static_cast<receiver*>(this)->set_credit_window(options_.credit_window);
@@ -66,20 +70,25 @@ std::error_code link::refuse(amqp_error why)
     link_options answer;
     // The terminus that this side decides on stays null; the peer's own is given back. [2.6.3]
     auto const& own = role_ == role::sender ? remote_.target : remote_.source;
-    (role_ == role::sender ? answer.target : answer.source).assign(own.encoded.begin(), own.encoded.end());
+    (role_ == role::sender ? answer.target : answer.source)
+        .assign(own.encoded.begin(), own.encoded.end());
     answer.snd_settle_mode = remote_.snd_settle_mode;
     answer.rcv_settle_mode = remote_.rcv_settle_mode;
-    if (auto const failed = attach(std::move(answer))) return failed;
+    if (auto const failed = attach(std::move(answer)))
+        return failed;
     refused_ = true;
     return detach(true, std::move(why));
 }
 
 std::error_code link::detach(bool closed, amqp_error why, bool overtake)
 {
-    auto const open = state_ == link_state::attached || state_ == link_state::attach_sent || attach_queued_;
-    if (!open || state_ == link_state::detach_received) return make_error_code(error::invalid_state);
+    auto const open =
+        state_ == link_state::attached || state_ == link_state::attach_sent || attach_queued_;
+    if (!open || state_ == link_state::detach_received)
+        return make_error_code(error::invalid_state);
     if (detach_queued_) {
-        if (!overtake && why.empty()) return make_error_code(error::invalid_state);
+        if (!overtake && why.empty())
+            return make_error_code(error::invalid_state);
         overtake_ = true;  // gives up waiting for what a first call wanted finished
         session_->wake();
         return {};
@@ -88,7 +97,8 @@ std::error_code link::detach(bool closed, amqp_error why, bool overtake)
     overtake_ = overtake || !why.empty();
     detail::fit(why, session_->connection_.outgoing_frame_max_);
     detach_error_ = std::move(why);
-    if (role_ == role::sender) static_cast<sender*>(this)->withdraw_unbegun(make_error_code(error::closed_locally));
+    if (role_ == role::sender)
+        static_cast<sender*>(this)->withdraw_unbegun(make_error_code(error::closed_locally));
     session_->queue_.push_detach(*this);
     return {};
 }

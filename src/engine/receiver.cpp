@@ -1,13 +1,13 @@
 // The receiving end of a link.
-#include <sluice/engine/receiver.hpp>
-
 #include <sluice/engine/connection.hpp>
+#include <sluice/engine/receiver.hpp>
 
 #include <algorithm>
 
 namespace sluice::engine {
 
-receiver::receiver(engine::session& s, link_options options) : link{s, role::receiver, std::move(options)}
+receiver::receiver(engine::session& s, link_options options)
+    : link{s, role::receiver, std::move(options)}
 {
     set_window(options_.credit_window);
     credit_ = window_;
@@ -55,7 +55,8 @@ void receiver::drain()
 /// The credit is gone and all that it paid for is here.
 void receiver::check_drained()
 {
-    if (!drain_ || granted_ != 0 || partial_ || waiting_frames_ != 0) return;
+    if (!drain_ || granted_ != 0 || partial_ || waiting_frames_ != 0)
+        return;
     drain_ = false;
     credit_ = 0;
     session_->emit({.kind = event_kind::drained, .session = session_, .link = this});
@@ -70,13 +71,15 @@ void receiver::on_attached()
     knows_count_ = true;
     // A flow written before had no delivery-count: it counted from the sender's first one.
     written_limit_ = delivery_count_ + granted_;
-    if (credit_ > 0 && granted_ == 0) request_flow();
+    if (credit_ > 0 && granted_ == 0)
+        request_flow();
 }
 
 /// The peer's view of the link: its count may run ahead of ours when it gave credit back. [2.6.7]
 void receiver::on_flow(flow const& peer)
 {
-    if (peer.available) available_ = *peer.available;
+    if (peer.available)
+        available_ = *peer.available;
     if (peer.delivery_count) {
         auto const given_back = distance(delivery_count_, *peer.delivery_count);
         if (given_back > 0) {
@@ -87,25 +90,31 @@ void receiver::on_flow(flow const& peer)
         }
         // The sender knows our latest limit: what was granted beyond it before is void.
         if (peer.link_credit && *peer.delivery_count + *peer.link_credit == written_limit_)
-            granted_ = static_cast<std::uint32_t>(std::max(0, distance(delivery_count_, written_limit_)));
+            granted_ =
+                static_cast<std::uint32_t>(std::max(0, distance(delivery_count_, written_limit_)));
     }
     check_drained();
-    if (peer.echo) request_flow();
+    if (peer.echo)
+        request_flow();
     top_up();
 }
 
-/// Automatic credit: grants anew when half of the window is free, so that one flow serves many deliveries.
+/// Automatic credit: grants anew when half of the window is free, so that one flow serves many
+/// deliveries.
 void receiver::top_up()
 {
-    if (held_ + credit_ > top_up_at_) [[likely]] return;
-    if (window_ == 0 || drain_ || !attached()) return;
+    if (held_ + credit_ > top_up_at_) [[likely]]
+        return;
+    if (window_ == 0 || drain_ || !attached())
+        return;
     credit_ = window_ - held_;
     request_flow();
 }
 
 std::uint32_t receiver::credit_to_write() noexcept
 {
-    if (window_ != 0 && !drain_) credit_ = window_ > held_ ? window_ - held_ : 0;
+    if (window_ != 0 && !drain_)
+        credit_ = window_ > held_ ? window_ - held_ : 0;
     granted_ = std::max(granted_, credit_);
     written_limit_ = delivery_count_ + credit_;
     return credit_;
@@ -115,7 +124,8 @@ std::uint32_t receiver::credit_to_write() noexcept
 void receiver::let_go(incoming_delivery& d)
 {
     discard_body(d);
-    if (held_ > 0) --held_;
+    if (held_ > 0)
+        --held_;
     here_.remove(d);
     session_->release(d);
     top_up();
@@ -129,28 +139,35 @@ bool receiver::fits(raw_value state) const noexcept
 
 std::error_code receiver::update(incoming_delivery& d, raw_value state)
 {
-    if (d.remotely_settled_ || d.state_ == incoming_state::settled || d.state_ == incoming_state::aborted)
+    if (d.remotely_settled_ || d.state_ == incoming_state::settled
+        || d.state_ == incoming_state::aborted)
         return make_error_code(error::already_settled);
-    if (!fits(state)) return make_error_code(error::too_large);
+    if (!fits(state))
+        return make_error_code(error::too_large);
     session_->queue_.push_disposition(role::receiver, d.id_, false, state);
-    if (auto const next = incoming_table.next(d.state_, incoming_event::answer)) d.state_ = *next;
+    if (auto const next = incoming_table.next(d.state_, incoming_event::answer))
+        d.state_ = *next;
     return {};
 }
 
 std::error_code receiver::settle(incoming_delivery& d, raw_value state)
 {
-    if (d.remotely_settled_ && d.state_ == incoming_state::complete) {  // the sender settled it: nothing to say
+    if (d.remotely_settled_
+        && d.state_ == incoming_state::complete) {  // the sender settled it: nothing to say
         let_go(d);
         return {};
     }
     auto const gone = d.state_ == incoming_state::settled || d.state_ == incoming_state::aborted;
-    auto const second = !gone && !d.remotely_settled_ && d.mode_ == receiver_settle_mode::second &&
-                        d.complete_ && !state.empty() && kind_of(state) != outcome_kind::received;
+    auto const second = !gone && !d.remotely_settled_ && d.mode_ == receiver_settle_mode::second
+                        && d.complete_ && !state.empty()
+                        && kind_of(state) != outcome_kind::received;
     if (second) {
-        if (d.state_ == incoming_state::answered) return make_error_code(error::already_settled);
+        if (d.state_ == incoming_state::answered)
+            return make_error_code(error::already_settled);
         return update(d, state);  // held and in the index until the sender settles [2.6.12]
     }
-    if (!fits(state)) return make_error_code(error::too_large);
+    if (!fits(state))
+        return make_error_code(error::too_large);
     discard_body(d);
     if (!gone && !d.remotely_settled_)
         session_->queue_.push_disposition(role::receiver, d.id_, true, state);
@@ -159,7 +176,8 @@ std::error_code receiver::settle(incoming_delivery& d, raw_value state)
         d.remotely_settled_ = true;
         return {};
     }
-    if (d.indexed_) session_->incoming_.remove(d.id_);
+    if (d.indexed_)
+        session_->incoming_.remove(d.id_);
     let_go(d);
     return gone ? make_error_code(error::already_settled) : std::error_code{};
 }
@@ -167,13 +185,15 @@ std::error_code receiver::settle(incoming_delivery& d, raw_value state)
 bytes receiver::take_body(incoming_delivery& d)
 {
     auto const size = d.body_.size() - d.consumed_;
-    if (d.consumed_ > 0) d.body_.erase(d.body_.begin(), d.body_.begin() + static_cast<std::ptrdiff_t>(d.consumed_));
+    if (d.consumed_ > 0)
+        d.body_.erase(d.body_.begin(), d.body_.begin() + static_cast<std::ptrdiff_t>(d.consumed_));
     d.consumed_ = 0;
     bytes out = std::move(d.body_);
     d.body_.clear();
     unread_ -= size;
     session_->inbox_.buffered_ -= size;
-    if (size > 0) session_->inbox_.on_room(*this);
+    if (size > 0)
+        session_->inbox_.on_room(*this);
     return out;
 }
 
@@ -192,7 +212,8 @@ void receiver::consume(incoming_delivery& d, std::size_t count)
         d.body_.erase(d.body_.begin(), d.body_.begin() + static_cast<std::ptrdiff_t>(d.consumed_));
         d.consumed_ = 0;
     }
-    if (count > 0) session_->inbox_.on_room(*this);
+    if (count > 0)
+        session_->inbox_.on_room(*this);
 }
 
 }  // namespace sluice::engine

@@ -1,9 +1,8 @@
 // Commands of a session, its tables of links, and how it ends.
-#include <sluice/engine/session.hpp>
-
 #include <sluice/codec/codec.hpp>
 #include <sluice/engine/connection.hpp>
 #include <sluice/engine/detail/fit_error.hpp>
+#include <sluice/engine/session.hpp>
 
 #include <algorithm>
 #include <cassert>
@@ -11,7 +10,10 @@
 namespace sluice::engine {
 
 session::session(engine::connection& owner, session_options options)
-    : connection_{owner}, options_{std::move(options)}, queue_{*this, options_}, inbox_{*this, options_}
+    : connection_{owner},
+      options_{std::move(options)},
+      queue_{*this, options_},
+      inbox_{*this, options_}
 {
     options_.incoming_window = inbox_.capacity_;
 }
@@ -21,7 +23,8 @@ session::~session() = default;
 bool session::step(session_event on) noexcept
 {
     auto const next = session_table.next(state_, on);
-    if (next) state_ = *next;
+    if (next)
+        state_ = *next;
     return next.has_value();
 }
 
@@ -29,7 +32,8 @@ std::error_code session::begin(session_options options)
 {
     if (state_ != session_state::begin_received || begin_queued_ || queue_.end_queued_)
         return make_error_code(error::invalid_state);
-    // The peer cannot have sent a transfer before it knew our window: what it may send is set up here. [2.5.1]
+    // The peer cannot have sent a transfer before it knew our window: what it may send is set up
+    // here. [2.5.1]
     auto const first = inbox_.next_incoming_id_;
     options_ = std::move(options);
     options_.incoming_window = std::clamp(options_.incoming_window, 1u, 0x7fff'ffffu);
@@ -37,7 +41,8 @@ std::error_code session::begin(session_options options)
     inbox_.buffered_max_ = options_.buffered_bytes_max;
     inbox_.on_begin(first);
     queue_.restart(options_);
-    if (!connection_.bind_channel(*this)) return make_error_code(error::channel_max_exceeded);
+    if (!connection_.bind_channel(*this))
+        return make_error_code(error::channel_max_exceeded);
     begin_queued_ = true;
     wake();
     return {};
@@ -45,25 +50,31 @@ std::error_code session::begin(session_options options)
 
 std::error_code session::end(amqp_error why, bool overtake)
 {
-    auto const open = state_ == session_state::mapped || state_ == session_state::begin_sent || begin_queued_ ||
-                      state_ == session_state::begin_received;
-    if (!open) return make_error_code(error::invalid_state);
+    auto const open = state_ == session_state::mapped || state_ == session_state::begin_sent
+                      || begin_queued_ || state_ == session_state::begin_received;
+    if (!open)
+        return make_error_code(error::invalid_state);
     if (queue_.end_queued_) {
-        if (!overtake && why.empty()) return make_error_code(error::invalid_state);
+        if (!overtake && why.empty())
+            return make_error_code(error::invalid_state);
         queue_.push_end(true);
         return {};
     }
-    if (state_ == session_state::begin_received && !begin_queued_) {  // refused: begin, then end [2.5.1]
-        if (!connection_.bind_channel(*this)) return make_error_code(error::channel_max_exceeded);
+    if (state_ == session_state::begin_received
+        && !begin_queued_) {  // refused: begin, then end [2.5.1]
+        if (!connection_.bind_channel(*this))
+            return make_error_code(error::channel_max_exceeded);
         begin_queued_ = true;
     }
     overtake = overtake || !why.empty();
     detail::fit(why, connection_.outgoing_frame_max_);
     end_error_ = std::move(why);
-    if (error_.empty()) error_ = end_error_;
+    if (error_.empty())
+        error_ = end_error_;
     end_code_ = make_error_code(error::closed_locally);
     for (auto& l : links_)
-        if (l->role_ == role::sender) static_cast<sender&>(*l).withdraw_unbegun(end_code_);
+        if (l->role_ == role::sender)
+            static_cast<sender&>(*l).withdraw_unbegun(end_code_);
     queue_.push_end(overtake);
     return {};
 }
@@ -72,39 +83,54 @@ template <class Link>
 result<Link*> session::attach_link(link_options options)
 {
     constexpr auto r = std::is_same_v<Link, sender> ? role::sender : role::receiver;
-    auto const ended = state_ != session_state::mapped && state_ != session_state::begin_sent && !begin_queued_;
-    if (ended || queue_.end_queued_) return unexpected{error::session_not_open};
+    auto const ended =
+        state_ != session_state::mapped && state_ != session_state::begin_sent && !begin_queued_;
+    if (ended || queue_.end_queued_)
+        return unexpected{error::session_not_open};
     for (auto const& l : links_)
-        if (l->role_ == r && l->name() == options.name && l->state_ != link_state::ended && !l->reported_)
+        if (l->role_ == r && l->name() == options.name && l->state_ != link_state::ended
+            && !l->reported_)
             return unexpected{error::link_name_in_use};
-    auto const size = options.name.size() + options.source.size() + options.target.size() + options.properties.size() +
-                      options.unsettled.size() + 256;
-    if (size > connection_.options_.outgoing_frame_max ||
-        (connection_.has_remote_open() && size > connection_.outgoing_frame_max_))
+    auto const size = options.name.size() + options.source.size() + options.target.size()
+                      + options.properties.size() + options.unsettled.size() + 256;
+    if (size > connection_.options_.outgoing_frame_max
+        || (connection_.has_remote_open() && size > connection_.outgoing_frame_max_))
         return unexpected{error::too_large};
     std::unique_ptr<Link> made{new Link{*this, std::move(options)}};
-    if (!bind_local(*made)) return unexpected{error::handle_max_exceeded};
+    if (!bind_local(*made))
+        return unexpected{error::handle_max_exceeded};
     auto* const l = made.get();
     links_.push_back(std::move(made));
     queue_.push_attach(*l);
     if constexpr (r == role::receiver)
-        if (l->window_ > 0) l->request_flow();
+        if (l->window_ > 0)
+            l->request_flow();
     return l;
 }
 
-result<sender*> session::attach_sender(link_options options) { return attach_link<sender>(std::move(options)); }
-result<receiver*> session::attach_receiver(link_options options) { return attach_link<receiver>(std::move(options)); }
+result<sender*> session::attach_sender(link_options options)
+{
+    return attach_link<sender>(std::move(options));
+}
+result<receiver*> session::attach_receiver(link_options options)
+{
+    return attach_link<receiver>(std::move(options));
+}
 
-/// The lowest free handle, so that tables stay small. False beyond the smaller of both handle-max. [2.7.2]
+/// The lowest free handle, so that tables stay small. False beyond the smaller of both handle-max.
+/// [2.7.2]
 bool session::bind_local(link& l)
 {
     auto max = std::size_t{options_.handle_max};
-    if (!remote_bytes_.empty()) max = std::min(max, std::size_t{remote_.handle_max.value});
+    if (!remote_bytes_.empty())
+        max = std::min(max, std::size_t{remote_.handle_max.value});
     auto i = lowest_free_handle_;
     while (i < local_handles_.size() && local_handles_[i]) ++i;
     lowest_free_handle_ = i;
-    if (i > max) return false;
-    if (i == local_handles_.size()) local_handles_.push_back(nullptr);
+    if (i > max)
+        return false;
+    if (i == local_handles_.size())
+        local_handles_.push_back(nullptr);
     local_handles_[i] = &l;
     lowest_free_handle_ = i + 1;
     l.local_handle_ = handle{static_cast<std::uint32_t>(i)};
@@ -115,7 +141,8 @@ bool session::bind_local(link& l)
 void session::bind_remote(link& l, handle h)
 {
     auto const i = std::size_t{h.value};
-    if (i >= remote_handles_.size()) remote_handles_.resize(i + 1);
+    if (i >= remote_handles_.size())
+        remote_handles_.resize(i + 1);
     remote_handles_[i] = &l;
     l.remote_handle_ = h;
     l.has_remote_handle_ = true;
@@ -133,7 +160,8 @@ void session::unbind(link& l) noexcept
         remote_handles_[l.remote_handle_.value] = nullptr;
         l.has_remote_handle_ = false;
     }
-    if (l.forgotten_) free(l);
+    if (l.forgotten_)
+        free(l);
 }
 
 link* session::find_remote(handle h) const noexcept
@@ -144,8 +172,9 @@ link* session::find_remote(handle h) const noexcept
 link* session::find_half_attached(std::string_view name, role of) const noexcept
 {
     for (auto* l : local_handles_)
-        if (l && l->role_ == of && !l->has_remote_handle_ && l->name() == name &&
-            (l->attach_queued_ || l->state_ == link_state::attach_sent || l->state_ == link_state::detach_sent))
+        if (l && l->role_ == of && !l->has_remote_handle_ && l->name() == name
+            && (l->attach_queued_ || l->state_ == link_state::attach_sent
+                || l->state_ == link_state::detach_sent))
             return l;
     return nullptr;
 }
@@ -155,8 +184,10 @@ void session::forget(link& l)
     assert(l.reported_ || reported_);
     connection_.purge(nullptr, &l);
     release_deliveries(l);
-    if (l.state_ == link_state::ended) free(l);
-    else l.forgotten_ = true;
+    if (l.state_ == link_state::ended)
+        free(l);
+    else
+        l.forgotten_ = true;
 }
 
 void session::release_deliveries(link& l)
@@ -178,7 +209,8 @@ void session::release_deliveries(link& l)
 void session::free(link& l)
 {
     queue_.forget(l);
-    auto const at = std::find_if(links_.begin(), links_.end(), [&](auto const& p) { return p.get() == &l; });
+    auto const at =
+        std::find_if(links_.begin(), links_.end(), [&](auto const& p) { return p.get() == &l; });
     std::swap(*at, links_.back());
     links_.pop_back();
 }
@@ -190,31 +222,37 @@ void session::lose_deliveries(link& l)
         auto& s = static_cast<sender&>(l);
         queue_.unschedule(s);
         s.for_each_delivery([&](outgoing_delivery& d) {
-            if (d.indexed_) outgoing_.remove(d.id_);
+            if (d.indexed_)
+                outgoing_.remove(d.id_);
             d.indexed_ = false;
-            if (auto const next = outgoing_table.next(d.state_, outgoing_event::link_lost)) d.state_ = *next;
+            if (auto const next = outgoing_table.next(d.state_, outgoing_event::link_lost))
+                d.state_ = *next;
         });
         return;
     }
     auto& r = static_cast<receiver&>(l);
     inbox_.drop(r);
     r.for_each_delivery([&](incoming_delivery& d) {
-        if (d.indexed_) incoming_.remove(d.id_);
+        if (d.indexed_)
+            incoming_.remove(d.id_);
         d.indexed_ = false;
-        if (auto const next = incoming_table.next(d.state_, incoming_event::link_lost)) d.state_ = *next;
+        if (auto const next = incoming_table.next(d.state_, incoming_event::link_lost))
+            d.state_ = *next;
         if (d.dropped_) {
             r.here_.remove(d);
             release(d);
         }
     });
-    if (r.partial_) --inbox_.partial_;
+    if (r.partial_)
+        --inbox_.partial_;
     r.partial_ = nullptr;
     r.streamed_begun_ = nullptr;
 }
 
 void session::report_link_end(link& l, std::error_code code)
 {
-    if (l.reported_) return;
+    if (l.reported_)
+        return;
     l.reported_ = true;
     lose_deliveries(l);
     emit({.kind = event_kind::link_detached, .code = code, .session = this, .link = &l});
@@ -224,15 +262,18 @@ void session::fail_link(link& l, sluice::error code, std::string_view condition,
 {
     amqp_error why{.condition = std::string{condition}, .description = std::move(text), .info = {}};
     l.error_ = why;
-    report_link_end(l, make_error_code(code));  // first, so that no waiting delivery is told another cause
+    report_link_end(
+        l, make_error_code(code));  // first, so that no waiting delivery is told another cause
     l.detach(true, std::move(why));
 }
 
 void session::fail(sluice::error code, std::string_view condition, std::string text)
 {
-    if (reported_) return;
+    if (reported_)
+        return;
     amqp_error why{.condition = std::string{condition}, .description = std::move(text), .info = {}};
-    if (error_.empty()) error_ = why;
+    if (error_.empty())
+        error_ = why;
     finish(make_error_code(code));  // first, so that no waiting delivery is told another cause
     end(std::move(why), true);
 }
@@ -244,20 +285,24 @@ void session::finish(std::error_code code)
         reported_ = true;
         for (auto& l : links_) {
             lose_deliveries(*l);
-            if (l->error_.empty()) l->error_ = error_;
+            if (l->error_.empty())
+                l->error_ = error_;
             l->reported_ = true;
         }
         emit({.kind = event_kind::session_ended, .code = code, .session = this});
     }
-    if (state_ != session_state::ended) return;
+    if (state_ != session_state::ended)
+        return;
     for (auto& l : links_) l->step(link_event::session_lost);
     connection_.unmap(*this);
-    if (forgotten_) connection_.free(*this);
+    if (forgotten_)
+        connection_.free(*this);
 }
 
 void session::on_connection_lost(std::error_code code, amqp_error const& why)
 {
-    if (error_.empty()) error_ = why;
+    if (error_.empty())
+        error_ = why;
     step(session_event::connection_lost);
     begin_queued_ = false;
     finish(code);

@@ -1,9 +1,9 @@
-// The frames of a session other than transfers: each reads its fields here, in the step that appends its bytes.
-#include <sluice/engine/write_queue.hpp>
-
+// The frames of a session other than transfers: each reads its fields here, in the step that
+// appends its bytes.
 #include <sluice/codec/codec.hpp>
 #include <sluice/engine/connection.hpp>
 #include <sluice/engine/detail/write_queue_put.hpp>
+#include <sluice/engine/write_queue.hpp>
 
 #include <cassert>
 
@@ -13,7 +13,8 @@ using status = write_status;
 
 namespace {
 
-/// Capabilities of an options struct as the codec takes them; lives as long as the frame is being encoded.
+/// Capabilities of an options struct as the codec takes them; lives as long as the frame is being
+/// encoded.
 class symbol_array {
 public:
     explicit symbol_array(std::vector<std::string> const& texts)
@@ -41,12 +42,15 @@ write_result write_queue::write_begin(std::span<std::byte> out)
             .offered_capabilities = offered.view(),
             .desired_capabilities = desired.view(),
             .properties = {o.properties}};
-    if (session_.has_remote_channel_) b.remote_channel = session_.remote_channel_;
+    if (session_.has_remote_channel_)
+        b.remote_channel = session_.remote_channel_;
     auto const written = put(b, out);
-    if (written.status != status::wrote) return written;
+    if (written.status != status::wrote)
+        return written;
     session_.begin_queued_ = false;
     session_.step(session_event::send_begin);
-    if (session_.state_ == session_state::mapped && !end_queued_)  // refused: begin, then end, and never begun
+    if (session_.state_ == session_state::mapped
+        && !end_queued_)  // refused: begin, then end, and never begun
         session_.emit({.kind = event_kind::session_begun, .session = &session_});
     return written;
 }
@@ -55,14 +59,17 @@ write_result write_queue::write_control(std::span<std::byte> out)
 {
     auto& c = control_.front();
     if (c.attach) {
-        if (attach_must_wait(*c.attach)) return {};
+        if (attach_must_wait(*c.attach))
+            return {};
         auto& l = *c.attach;
         auto const written = write_attach(l, out);
-        if (written.status == status::wrote) control_.pop_front();
+        if (written.status == status::wrote)
+            control_.pop_front();
         return written;
     }
     auto const written = write_disposition(c, out);
-    if (written.status == status::wrote) control_.pop_front();
+    if (written.status == status::wrote)
+        control_.pop_front();
     return written;
 }
 
@@ -83,29 +90,40 @@ write_result write_queue::write_attach(link& l, std::span<std::byte> out)
              .offered_capabilities = offered.view(),
              .desired_capabilities = desired.view(),
              .properties = {o.properties}};
-    if (l.role_ == role::sender) a.initial_delivery_count = o.initial_delivery_count;
-    if (o.max_message_size != 0) a.max_message_size = o.max_message_size;
+    if (l.role_ == role::sender)
+        a.initial_delivery_count = o.initial_delivery_count;
+    if (o.max_message_size != 0)
+        a.max_message_size = o.max_message_size;
     auto const written = put(a, out);
-    if (written.status != status::wrote) return written;
+    if (written.status != status::wrote)
+        return written;
     l.attach_queued_ = false;
     l.step(link_event::send_attach);
     if (l.state_ == link_state::attached && !l.refused_)
         session_.emit({.kind = event_kind::link_attached, .session = &session_, .link = &l});
-    if (l.flow_pending_) flows_.push_back(&l);  // was asked for before its attach
-    if (l.role_ == role::sender) static_cast<sender&>(l).wake();
-    if (l.state_ == link_state::detach_received && !l.detach_queued_) push_detach(l);
+    if (l.flow_pending_)
+        flows_.push_back(&l);  // was asked for before its attach
+    if (l.role_ == role::sender)
+        static_cast<sender&>(l).wake();
+    if (l.state_ == link_state::detach_received && !l.detach_queued_)
+        push_detach(l);
     return written;
 }
 
 write_result write_queue::write_disposition(control& c, std::span<std::byte> out)
 {
-    if (precedes(c.last, c.first)) return {.status = status::wrote};  // emptied by forget(): nothing to say
+    if (precedes(c.last, c.first))
+        return {.status = status::wrote};  // emptied by forget(): nothing to say
     disposition d{.role = c.of, .first = c.first, .settled = c.settled};
-    if (c.last != c.first) d.last = c.last;
-    if (c.is_accepted) d.state = {encoded_accepted};
-    else if (c.has_state) d.state = {c.state};
+    if (c.last != c.first)
+        d.last = c.last;
+    if (c.is_accepted)
+        d.state = {encoded_accepted};
+    else if (c.has_state)
+        d.state = {c.state};
     auto const written = put(d, out);
-    if (written.status == status::wrote) ++session_.counters_.dispositions_written;
+    if (written.status == status::wrote)
+        ++session_.counters_.dispositions_written;
     return written;
 }
 
@@ -117,7 +135,8 @@ flow write_queue::flow_fields(link* l, bool echo)
            .next_outgoing_id = next_outgoing_id_,
            .outgoing_window = outgoing_window_,
            .echo = echo};
-    if (!l) return f;
+    if (!l)
+        return f;
     f.handle = l->local_handle_;
     if (l->role_ == role::sender) {
         auto const& s = static_cast<sender&>(*l);
@@ -128,7 +147,8 @@ flow write_queue::flow_fields(link* l, bool echo)
     } else {
         auto& r = static_cast<receiver&>(*l);
         f.link_credit = r.credit_to_write();
-        if (r.knows_count_) f.delivery_count = r.delivery_count_;
+        if (r.knows_count_)
+            f.delivery_count = r.delivery_count_;
         f.drain = r.drain_;
     }
     return f;
@@ -141,16 +161,20 @@ write_result write_queue::write_flow(std::span<std::byte> out)
         owes_transfer_ = false;
     }
     auto* l = flows_.front();
-    auto const gone = l && l->state_ != link_state::attached && l->state_ != link_state::attach_sent;
-    auto const for_session = !l || gone || l->detach_queued_;  // a leaving link's flow becomes the session's
+    auto const gone =
+        l && l->state_ != link_state::attached && l->state_ != link_state::attach_sent;
+    auto const for_session =
+        !l || gone || l->detach_queued_;  // a leaving link's flow becomes the session's
     if (!l && (!session_flow_pending_ || round_ > 1)) {
-        flows_.pop_front();  // a link's flow has answered it meanwhile, or one of this round will [rule W2]
+        flows_.pop_front();  // a link's flow has answered it meanwhile, or one of this round will
+                             // [rule W2]
         --round_;
         return flows_due() ? write_flow(out) : write_result{};
     }
     auto const echo = session_echo_ || (l && !for_session && l->echo_pending_);
     auto const written = put(flow_fields(for_session ? nullptr : l, echo), out);
-    if (written.status != status::wrote) return written;
+    if (written.status != status::wrote)
+        return written;
     flows_.pop_front();
     --round_;
     if (l) {
@@ -165,14 +189,19 @@ write_result write_queue::write_flow(std::span<std::byte> out)
 
 write_result write_queue::write_detach(link& l, std::span<std::byte> out)
 {
-    detach d{.handle = l.local_handle_, .closed = l.detach_closed_, .error = l.detach_error_.view()};
+    detach d{
+        .handle = l.local_handle_, .closed = l.detach_closed_, .error = l.detach_error_.view()};
     auto const written = put(d, out);
-    if (written.status != status::wrote) return written;
+    if (written.status != status::wrote)
+        return written;
     detaching_.remove(l);
-    if (l.role_ == role::sender) unschedule(static_cast<sender&>(l));
-    if (l.flow_pending_) request_flow(nullptr, l.echo_pending_);
+    if (l.role_ == role::sender)
+        unschedule(static_cast<sender&>(l));
+    if (l.flow_pending_)
+        request_flow(nullptr, l.echo_pending_);
     l.step(link_event::send_detach);
-    if (l.state_ == link_state::ended) session_.unbind(l);
+    if (l.state_ == link_state::ended)
+        session_.unbind(l);
     return written;
 }
 
@@ -180,10 +209,13 @@ write_result write_queue::write_end(std::span<std::byte> out)
 {
     end const e{.error = session_.end_error_.view()};
     auto const written = put(e, out);
-    if (written.status != status::wrote) return written;
+    if (written.status != status::wrote)
+        return written;
     end_queued_ = false;
-    session_.step(session_.end_error_.empty() ? session_event::send_end : session_event::send_end_with_error);
-    if (session_.state_ == session_state::ended) session_.finish(session_.end_code_);
+    session_.step(session_.end_error_.empty() ? session_event::send_end
+                                              : session_event::send_end_with_error);
+    if (session_.state_ == session_state::ended)
+        session_.finish(session_.end_code_);
     return written;
 }
 

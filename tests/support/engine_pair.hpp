@@ -1,8 +1,9 @@
-// Two engines joined in memory: what one writes, the other receives. Time is a number that the test moves.
+// Two engines joined in memory: what one writes, the other receives. Time is a number that the test
+// moves.
 #pragma once
 
-#include <sluice/codec/scalars.hpp>
 #include <sluice/codec/codec.hpp>
+#include <sluice/codec/scalars.hpp>
 #include <sluice/engine/connection.hpp>
 
 #include <functional>
@@ -31,7 +32,8 @@ inline bytes encoded_target(std::string_view address)
     return out;
 }
 
-/// An initiator and a listener. The listener accepts everything unless `on_listener` takes an event first.
+/// An initiator and a listener. The listener accepts everything unless `on_listener` takes an event
+/// first.
 class engine_pair {
 public:
     explicit engine_pair(e::connection_options initiator = {}, e::connection_options listener = {})
@@ -50,7 +52,8 @@ public:
         }
     }
 
-    e::session* open_session(e::session_options const& options = {}, e::session_options const& theirs = {})
+    e::session* open_session(e::session_options const& options = {},
+                             e::session_options const& theirs = {})
     {
         listener_session = theirs;
         std::ignore = a.open();
@@ -88,7 +91,8 @@ private:
         (&from == &a ? a_to_b : b_to_a)(left);
         while (!left.empty()) {
             left = left.subspan(to.receive(left, now));
-            if (!left.empty()) take_events(to, &to == &a ? from_a : from_b);
+            if (!left.empty())
+                take_events(to, &to == &a ? from_a : from_b);
         }
         return n > 0;
     }
@@ -98,16 +102,19 @@ private:
         auto any = false;
         for (e::event ev; c.poll_event(ev);) {
             any = true;
-            if (&c == &a ? on_initiator(ev) : on_listener(ev)) continue;
+            if (&c == &a ? on_initiator(ev) : on_listener(ev))
+                continue;
             kept.push_back(ev);
-            if (&c == &b) accept(ev);
+            if (&c == &b)
+                accept(ev);
         }
         return any;
     }
 
     void accept(e::event const& ev)
     {
-        if (ev.kind == e::event_kind::connection_requested) std::ignore = b.open();
+        if (ev.kind == e::event_kind::connection_requested)
+            std::ignore = b.open();
         if (ev.kind == e::event_kind::session_requested) {
             b_session = ev.session;
             std::ignore = ev.session->begin(listener_session);

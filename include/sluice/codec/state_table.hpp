@@ -1,4 +1,5 @@
-// The table type for state machines: transitions as data that code runs on and documents are written from.
+// The table type for state machines: transitions as data that code runs on and documents are
+// written from.
 #pragma once
 
 #include <array>
@@ -19,7 +20,8 @@ struct transition {
     std::string_view user = {};    ///< what the user of the endpoint sees, for the specification
 };
 
-/// A machine. Both enumerations end in `count_`. An (state, event) pair without a row is not allowed.
+/// A machine. Both enumerations end in `count_`. An (state, event) pair without a row is not
+/// allowed.
 template <class State, class Event, std::size_t N>
 class state_table {
 public:
@@ -29,16 +31,21 @@ public:
     {
         for (auto& line : next_)
             for (auto& cell : line) cell = none;
-        for (auto const& r : rows_) next_[index(r.from)][index(r.on)] = static_cast<std::uint8_t>(r.to);
+        for (auto const& r : rows_)
+            next_[index(r.from)][index(r.on)] = static_cast<std::uint8_t>(r.to);
     }
 
-    constexpr bool allows(State from, Event on) const noexcept { return next_[index(from)][index(on)] != none; }
+    constexpr bool allows(State from, Event on) const noexcept
+    {
+        return next_[index(from)][index(on)] != none;
+    }
 
     /// The state after `on`, or nothing if the table has no such row.
     constexpr std::optional<State> next(State from, Event on) const noexcept
     {
         auto const to = next_[index(from)][index(on)];
-        if (to == none) return std::nullopt;
+        if (to == none)
+            return std::nullopt;
         return static_cast<State>(to);
     }
 
@@ -49,7 +56,8 @@ public:
     {
         for (std::size_t i = 0; i < N; ++i)
             for (std::size_t j = i + 1; j < N; ++j)
-                if (rows_[i].from == rows_[j].from && rows_[i].on == rows_[j].on) return false;
+                if (rows_[i].from == rows_[j].from && rows_[i].on == rows_[j].on)
+                    return false;
         return true;
     }
 
@@ -67,7 +75,8 @@ private:
 };
 
 template <class State, class Event, std::size_t N>
-constexpr state_table<State, Event, N> make_state_table(transition<State, Event> const (&rows)[N]) noexcept
+constexpr state_table<State, Event, N> make_state_table(
+    transition<State, Event> const (&rows)[N]) noexcept
 {
     std::array<transition<State, Event>, N> copy{};
     for (std::size_t i = 0; i < N; ++i) copy[i] = rows[i];

@@ -16,8 +16,9 @@ struct connection_counters {
 
 /// Sans-I/O: opens no socket, starts no thread, reads no clock, calls nothing but body sources.
 ///
-/// The owner's loop: read bytes -> receive(); poll_event() until it answers false; commands; write() -> send bytes;
-/// tick() when its answer says so. The same calls in the same order give the same bytes.
+/// The owner's loop: read bytes -> receive(); poll_event() until it answers false; commands;
+/// write() -> send bytes; tick() when its answer says so. The same calls in the same order give the
+/// same bytes.
 ///
 /// Distinct objects: safe to use concurrently. Shared object: unsafe. Throws only std::bad_alloc.
 class connection {
@@ -31,12 +32,14 @@ public:
 
     // ---- inputs
 
-    /// Takes octets from the peer, cut anywhere. @returns how many were taken: fewer than given only while
-    /// events_max events wait; poll them and hand the rest in again.
+    /// Takes octets from the peer, cut anywhere. @returns how many were taken: fewer than given
+    /// only while events_max events wait; poll them and hand the rest in again.
     std::size_t receive(bytes_view in, time_point now);
-    /// The transport is gone, both ways. Everything ends; connection_closed follows if it has not come yet.
+    /// The transport is gone, both ways. Everything ends; connection_closed follows if it has not
+    /// come yet.
     void transport_closed(std::error_code why = make_error_code(error::connection_lost));
-    /// Sees to heartbeats and time-outs. @returns when to call again at the latest; time_point::max() if never.
+    /// Sees to heartbeats and time-outs. @returns when to call again at the latest;
+    /// time_point::max() if never.
     time_point tick(time_point now);
 
     // ---- outputs
@@ -53,21 +56,26 @@ public:
 
     // ---- commands
 
-    /// Opens (initiator) or accepts the peer's open (listener). With a SASL layer, open waits for its outcome.
+    /// Opens (initiator) or accepts the peer's open (listener). With a SASL layer, open waits for
+    /// its outcome.
     /// @returns error::invalid_state if it was called before, or the peer's open was refused.
     std::error_code open();
-    /// Closes. Without an error, sessions are ended first, each after the deliveries that it has begun and its
-    /// dispositions; with one, or `overtake`, at once. Refuses a peer's open that waits for its answer.
+    /// Closes. Without an error, sessions are ended first, each after the deliveries that it has
+    /// begun and its dispositions; with one, or `overtake`, at once. Refuses a peer's open that
+    /// waits for its answer.
     /// @returns error::invalid_state if it is closed or closing already (harmless).
     std::error_code close(amqp_error why = {}, bool overtake = false);
-    /// Begins a session. @returns error::connection_not_open after the end, error::channel_max_exceeded.
+    /// Begins a session. @returns error::connection_not_open after the end,
+    /// error::channel_max_exceeded.
     result<session*> begin(session_options options = {});
-    /// Gives a session and its links back after event_kind::session_ended; what is left of it goes as soon as the peer
-    /// has answered.
+    /// Gives a session and its links back after event_kind::session_ended; what is left of it goes
+    /// as soon as the peer has answered.
     void forget(session& s);
 
-    // SASL [5.3]: each answers the event of its name in event.hpp; error::invalid_state out of turn.
-    std::error_code sasl_init(std::string_view mechanism, std::optional<bytes_view> initial_response,
+    // SASL [5.3]: each answers the event of its name in event.hpp; error::invalid_state out of
+    // turn.
+    std::error_code sasl_init(std::string_view mechanism,
+                              std::optional<bytes_view> initial_response,
                               std::string_view hostname = {});
     std::error_code sasl_response(bytes_view response);
     /// Listener, before the first octet is received: what to offer. Default: ANONYMOUS.
@@ -109,8 +117,17 @@ private:
     friend class delivery_inbox;
 
     enum class layer : std::uint8_t { header, sasl_header, sasl, amqp };
-    enum class sasl_step : std::uint8_t { none, wait_mechanisms, choose, wait_init, decide, wait_challenge, respond,
-        wait_response, done };
+    enum class sasl_step : std::uint8_t {
+        none,
+        wait_mechanisms,
+        choose,
+        wait_init,
+        decide,
+        wait_challenge,
+        respond,
+        wait_response,
+        done
+    };
 
     // input, step by step
     std::size_t take(bytes_view in);
@@ -121,7 +138,8 @@ private:
     void on_protocol_header(bytes_view header);
     void on_sasl_header();
     void on_amqp_header();
-    void refuse_header(std::string text, sluice::error code = sluice::error::invalid_protocol_header);
+    void refuse_header(std::string text,
+                       sluice::error code = sluice::error::invalid_protocol_header);
     void on_frame(bytes_view frame);
     void on_sasl_frame(bytes_view body);
     template <class Frame>
@@ -140,7 +158,8 @@ private:
     void emit_delivery(event_kind kind, engine::session& s, engine::link& l, outgoing_delivery* out,
                        incoming_delivery* in, bool final)
     {
-        auto& e = events_.next_slot();  // field by field: what a delivery's event does not use stays as it is
+        auto& e = events_.next_slot();  // field by field: what a delivery's event does not use
+                                        // stays as it is
         e.kind = kind;
         e.final = final;
         e.code = {};
@@ -160,7 +179,8 @@ private:
     std::size_t write_close(std::span<std::byte> out);
     std::size_t write_sessions(std::span<std::byte> out);
     template <class Performative>
-    std::size_t put(frame_type type, std::uint16_t channel, Performative const& p, std::span<std::byte> out);
+    std::size_t put(frame_type type, std::uint16_t channel, Performative const& p,
+                    std::span<std::byte> out);
     void queue_header(protocol_id id);
     template <class Frame>
     void queue_sasl(Frame const& frame);
@@ -191,7 +211,7 @@ private:
     bool output_ended_ = false;
     bool heartbeat_due_ = false;
     std::error_code close_code_;
-    amqp_error close_error_;          // ours, to be sent
+    amqp_error close_error_;  // ours, to be sent
     amqp_error error_;
     sluice::open remote_;
     bytes remote_bytes_;
@@ -202,11 +222,11 @@ private:
     std::vector<std::string> sasl_offer_{"ANONYMOUS"};
     std::string sasl_mechanism_;
     bytes sasl_bytes_;
-    bytes preamble_;                  // protocol headers and SASL frames to send
+    bytes preamble_;  // protocol headers and SASL frames to send
 
-    bytes partial_;                   // the start of a frame that has not come whole
+    bytes partial_;  // the start of a frame that has not come whole
     detail::ring<event> events_;
-    struct {                          // of the last event given out: to be recycled with the next
+    struct {  // of the last event given out: to be recycled with the next
         engine::session* session = nullptr;
         outgoing_delivery* outgoing = nullptr;
         incoming_delivery* incoming = nullptr;
@@ -223,7 +243,7 @@ private:
     std::vector<session*> local_channels_;
     std::vector<session*> remote_channels_;
     session::active_list active_;
-    session* writing_ = nullptr;      // the one that is writing a frame
+    session* writing_ = nullptr;  // the one that is writing a frame
     detail::pool<outgoing_delivery> outgoing_pool_;
     detail::pool<incoming_delivery> incoming_pool_;
 };
@@ -235,13 +255,14 @@ inline void session::wake() noexcept { connection_.activate(*this); }
 
 inline bool write_queue::needs_attention() const noexcept
 {
-    return session_.begin_queued_ || end_queued_ || !control_.empty() || !detaching_.empty() || !flows_.empty() ||
-           session_.state_ != session_state::mapped;
+    return session_.begin_queued_ || end_queued_ || !control_.empty() || !detaching_.empty()
+           || !flows_.empty() || session_.state_ != session_state::mapped;
 }
 
 inline void connection::activate(session& s) noexcept
 {
-    if (s.active_) return;
+    if (s.active_)
+        return;
     s.active_ = true;
     active_.push_back(s);
 }
@@ -263,9 +284,11 @@ inline void session::release(outgoing_delivery& d) noexcept
 
 inline void session::release(incoming_delivery& d) noexcept
 {
-    constexpr std::size_t kept_max = 64 * 1024;  // a rare big message should not hold its memory for ever
+    constexpr std::size_t kept_max =
+        64 * 1024;  // a rare big message should not hold its memory for ever
     d.context = nullptr;
-    if (d.body_.capacity() > kept_max) [[unlikely]] d.body_ = {};
+    if (d.body_.capacity() > kept_max) [[unlikely]]
+        d.body_ = {};
     d.body_.clear();
     d.consumed_ = 0;
     d.received_ = 0;
@@ -283,7 +306,8 @@ inline void receiver::discard_body(incoming_delivery& d)
     auto const size = d.body_.size() - d.consumed_;
     d.body_.clear();  // keeps its capacity for the next delivery
     d.consumed_ = 0;
-    if (size == 0) return;
+    if (size == 0)
+        return;
     unread_ -= size;
     session_->inbox_.buffered_ -= size;
     session_->inbox_.on_room(*this);

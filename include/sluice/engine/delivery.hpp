@@ -17,16 +17,26 @@ class write_queue;
 class delivery_inbox;
 
 /// What an encoded delivery state says, without its fields.
-enum class outcome_kind : std::uint8_t { none, received, accepted, rejected, released, modified, declared,
-    transactional, unknown };
+enum class outcome_kind : std::uint8_t {
+    none,
+    received,
+    accepted,
+    rejected,
+    released,
+    modified,
+    declared,
+    transactional,
+    unknown
+};
 
 outcome_kind kind_of(raw_value state) noexcept;
 
 /// What nearly every state is; without a call, for it is asked for every delivery.
 inline bool is_accepted(raw_value state) noexcept
 {
-    return state.encoded.size() == encoded_accepted.size() &&
-           std::memcmp(state.encoded.data(), encoded_accepted.data(), encoded_accepted.size()) == 0;
+    return state.encoded.size() == encoded_accepted.size()
+           && std::memcmp(state.encoded.data(), encoded_accepted.data(), encoded_accepted.size())
+                  == 0;
 }
 
 /// At most 32 octets. [2.8.7]
@@ -38,13 +48,15 @@ struct delivery_tag {
     void assign(bytes_view tag) noexcept
     {
         size = static_cast<std::uint8_t>(tag.size());
-        if (tag.size() == 4) std::memcpy(octets.data(), tag.data(), 4);  // the usual size, without a call
-        else if (!tag.empty()) std::memcpy(octets.data(), tag.data(), tag.size());
+        if (tag.size() == 4)
+            std::memcpy(octets.data(), tag.data(), 4);  // the usual size, without a call
+        else if (!tag.empty())
+            std::memcpy(octets.data(), tag.data(), tag.size());
     }
 };
 
-/// The encoded message to send; both parts stay valid until the delivery is sent and, for a later resume, settled.
-/// Two parts, so that sections and a body of yours need not be joined.
+/// The encoded message to send; both parts stay valid until the delivery is sent and, for a later
+/// resume, settled. Two parts, so that sections and a body of yours need not be joined.
 struct payload {
     bytes_view head;
     bytes_view tail = {};
@@ -52,13 +64,13 @@ struct payload {
 };
 
 struct send_options {
-    bool settled = false;             ///< sent settled; forced by the link's snd-settle-mode
-    bool notify_sent = false;         ///< raise event_kind::sent
-    bool resume = false;              ///< resumes a delivery of an earlier link [2.6.13]; needs a tag
+    bool settled = false;      ///< sent settled; forced by the link's snd-settle-mode
+    bool notify_sent = false;  ///< raise event_kind::sent
+    bool resume = false;       ///< resumes a delivery of an earlier link [2.6.13]; needs a tag
     std::uint32_t message_format = 0;
-    bytes_view tag = {};              ///< at most 32 octets; empty: a number that this link has not used yet
-    raw_value state = {};             ///< a transactional-state, say; copied
-    void* context = nullptr;          ///< the owner's, given back in outgoing_delivery::context
+    bytes_view tag = {};   ///< at most 32 octets; empty: a number that this link has not used yet
+    raw_value state = {};  ///< a transactional-state, say; copied
+    void* context = nullptr;  ///< the owner's, given back in outgoing_delivery::context
 };
 
 /// A delivery that we send. Made by sender::send(); gone after its final event.
@@ -99,7 +111,7 @@ private:
     bool settled_ = false;
     bool notify_sent_ = false;
     bool resume_ = false;
-    bool usual_ = false;       // without state and resume: what put_usual_transfer() can write
+    bool usual_ = false;  // without state and resume: what put_usual_transfer() can write
     bool indexed_ = false;
     bool source_ready_ = true;
     bool remotely_settled_ = false;
@@ -110,8 +122,8 @@ public:
     using list = detail::intrusive_list<outgoing_delivery, &outgoing_delivery::hook_>;
 };
 
-/// A delivery that we receive. Stays until the owner settles it (with its link gone: until receiver::settle or the
-/// link is forgotten).
+/// A delivery that we receive. Stays until the owner settles it (with its link gone: until
+/// receiver::settle or the link is forgotten).
 class incoming_delivery {
 public:
     void* context = nullptr;  ///< the owner's
@@ -156,6 +168,7 @@ private:
     receiver_settle_mode mode_ = receiver_settle_mode::first;
     delivery_tag tag_;
     bytes remote_state_;
+
 public:
     using list = detail::intrusive_list<incoming_delivery, &incoming_delivery::hook_>;
 };

@@ -1,4 +1,5 @@
-// What comes into a session: counts transfer frames, keeps the window, puts deliveries together. [2.5.6, 2.6.14]
+// What comes into a session: counts transfer frames, keeps the window, puts deliveries together.
+// [2.5.6, 2.6.14]
 #pragma once
 
 #include <sluice/engine/detail/ring.hpp>
@@ -7,10 +8,10 @@
 
 namespace sluice::engine {
 
-/// The incoming window is the free room of this inbox. A frame leaves it at once for its link's delivery, unless what
-/// the user has not read exceeds `buffered_bytes_max`: then first frames of a link that has unread octets wait here.
-/// When they fill the inbox while a delivery is half here, the oldest goes in all the same, so that what has begun can
-/// finish.
+/// The incoming window is the free room of this inbox. A frame leaves it at once for its link's
+/// delivery, unless what the user has not read exceeds `buffered_bytes_max`: then first frames of a
+/// link that has unread octets wait here. When they fill the inbox while a delivery is half here,
+/// the oldest goes in all the same, so that what has begun can finish.
 ///
 /// Pure state machine, part of a session. Shared object: unsafe.
 class delivery_inbox {
@@ -19,7 +20,8 @@ public:
 
     void on_begin(transfer_id first) noexcept;
 
-    /// Counts and checks a transfer and puts it where it belongs. Ends the link or session that broke a rule.
+    /// Counts and checks a transfer and puts it where it belongs. Ends the link or session that
+    /// broke a rule.
     void on_transfer(receiver& link, transfer const& t, bytes_view payload);
     /// Counts a transfer that belongs to no receiver of ours. [2.6.6]
     void on_stray_transfer(transfer const& t);
@@ -27,7 +29,8 @@ public:
     /// Octets or a delivery went: frames that waited may move.
     void on_room(receiver& link)
     {
-        if (!waiting_.empty()) on_room_while_waiting(link);
+        if (!waiting_.empty())
+            on_room_while_waiting(link);
     }
     /// Frames of `link` that wait here are dropped; their deliveries never begin.
     void drop(receiver& link) noexcept;
@@ -80,17 +83,17 @@ private:
     void request_window_if_due();
 
     session& session_;
-    transfer_id next_incoming_id_;   // as [2.5.6] has it: follows the peer's flows
-    transfer_id counted_;            // only counts
-    transfer_id promised_edge_;      // next-incoming-id + window, as last written; never retreats
-    std::uint32_t capacity_;         // frames
+    transfer_id next_incoming_id_;  // as [2.5.6] has it: follows the peer's flows
+    transfer_id counted_;           // only counts
+    transfer_id promised_edge_;     // next-incoming-id + window, as last written; never retreats
+    std::uint32_t capacity_;        // frames
     bool begun_ = false;
     bool promised_ = false;
     delivery_number next_delivery_id_;
     bool knows_delivery_id_ = false;
-    std::size_t buffered_ = 0;       // octets of deliveries that the user has not taken
+    std::size_t buffered_ = 0;  // octets of deliveries that the user has not taken
     std::size_t buffered_max_;
-    std::size_t partial_ = 0;        // deliveries half here
+    std::size_t partial_ = 0;  // deliveries half here
     detail::ring<waiting_frame> waiting_;
     std::size_t links_waiting_ = 0;  // links that have frames in there
     std::uint64_t pass_ = 0;

@@ -9,8 +9,8 @@ namespace sluice::engine {
 
 /// One end of a link. Made by session::attach_sender, attach_receiver, or by the peer's attach.
 ///
-/// Owned by its session; stays valid after its end until session::forget(). Distinct connections: safe to use
-/// concurrently. Within one connection: unsafe.
+/// Owned by its session; stays valid after its end until session::forget(). Distinct connections:
+/// safe to use concurrently. Within one connection: unsafe.
 class link {
 public:
     link(link const&) = delete;
@@ -26,7 +26,8 @@ public:
     bool attached() const noexcept { return state_ == link_state::attached && !refused_; }
     link_options const& options() const noexcept { return options_; }
 
-    /// The settle modes in force: the peer's answer may be another than what was asked for. [2.6.12]
+    /// The settle modes in force: the peer's answer may be another than what was asked for.
+    /// [2.6.12]
     sender_settle_mode snd_settle_mode() const noexcept { return snd_settle_mode_; }
     receiver_settle_mode rcv_settle_mode() const noexcept { return rcv_settle_mode_; }
 
@@ -38,12 +39,14 @@ public:
     /// @returns error::invalid_state unless the peer's attach waits for its answer.
     std::error_code attach(link_options options);
 
-    /// Refuses the peer's attach as [2.6.3] asks: attach with a null terminus, then detach with `why`.
+    /// Refuses the peer's attach as [2.6.3] asks: attach with a null terminus, then detach with
+    /// `why`.
     /// @returns error::invalid_state unless the peer's attach waits for its answer.
     std::error_code refuse(amqp_error why);
 
-    /// Detaches; `closed` says for good. Deliveries that have begun are finished first, others are withdrawn.
-    /// With an error, or `overtake`, begun ones are aborted where the window admits it, and nothing waits.
+    /// Detaches; `closed` says for good. Deliveries that have begun are finished first, others are
+    /// withdrawn. With an error, or `overtake`, begun ones are aborted where the window admits it,
+    /// and nothing waits.
     /// @returns error::invalid_state if it is already detached or detaching (harmless).
     std::error_code detach(bool closed = true, amqp_error why = {}, bool overtake = false);
 
@@ -79,13 +82,13 @@ protected:
     bool detach_queued_ = false;
     bool detach_closed_ = false;
     bool overtake_ = false;
-    bool refused_ = false;         // a terminus that the other side decides on is null
+    bool refused_ = false;  // a terminus that the other side decides on is null
     bool closed_by_peer_ = false;
-    bool reported_ = false;        // link_detached was raised
+    bool reported_ = false;  // link_detached was raised
     bool forgotten_ = false;
     bool flow_pending_ = false;
     bool echo_pending_ = false;
-    amqp_error detach_error_;      // ours, to be sent
+    amqp_error detach_error_;  // ours, to be sent
     amqp_error error_;
     sluice::attach remote_;
     bytes remote_bytes_;

@@ -13,7 +13,8 @@ namespace sluice::engine {
 /// The time, as the owner reads it from a clock of its choice; only differences matter.
 using time_point = std::chrono::milliseconds;
 
-/// What to do about a flow whose next-outgoing-id is not the number of transfer frames seen. [2.5.6]
+/// What to do about a flow whose next-outgoing-id is not the number of transfer frames seen.
+/// [2.5.6]
 enum class flow_policy : std::uint8_t {
     tolerant,  ///< take the peer's value, report event_kind::flow_mismatch, count it
     strict,    ///< end that session with amqp:session:window-violation
@@ -27,27 +28,32 @@ enum class sasl_mode : std::uint8_t {
 
 struct connection_options {
     std::string container_id = "sluice";
-    std::string hostname{};                       ///< sent in open if not empty
-    bool listener = false;                      ///< the peer begins
+    std::string hostname{};  ///< sent in open if not empty
+    bool listener = false;   ///< the peer begins
     sasl_mode sasl = sasl_mode::none;
-    std::uint32_t max_frame_size = 65536;       ///< octets we accept; at least 512
-    std::uint32_t outgoing_frame_max = 65536;   ///< octets we send at most, below the peer's limit; at least 512
-    std::uint16_t channel_max = 255;            ///< the highest channel number, both ways
-    std::uint32_t idle_timeout_ms = 60'000;     ///< silence after which we give up (half is announced); 0: never
-    std::uint32_t handshake_timeout_ms = 30'000;///< from the first tick to the peer's open; 0: never
-    std::uint32_t events_max = 1024;            ///< receive() pauses while this many events wait
+    std::uint32_t max_frame_size = 65536;  ///< octets we accept; at least 512
+    std::uint32_t outgoing_frame_max =
+        65536;  ///< octets we send at most, below the peer's limit; at least 512
+    std::uint16_t channel_max = 255;  ///< the highest channel number, both ways
+    std::uint32_t idle_timeout_ms =
+        60'000;  ///< silence after which we give up (half is announced); 0: never
+    std::uint32_t handshake_timeout_ms =
+        30'000;                       ///< from the first tick to the peer's open; 0: never
+    std::uint32_t events_max = 1024;  ///< receive() pauses while this many events wait
     std::vector<std::string> offered_capabilities{};
     std::vector<std::string> desired_capabilities{};
-    bytes properties{};                           ///< an encoded map, or empty
+    bytes properties{};  ///< an encoded map, or empty
 };
 
 struct session_options {
     transfer_id next_outgoing_id{0};
     delivery_number next_delivery_id{0};
-    std::uint32_t incoming_window = 2048;           ///< transfer frames; the inbox's room
-    std::uint32_t outgoing_window = 2147483647;     ///< announced only: what we send waits here, not at the peer
-    std::uint32_t handle_max = 1023;                ///< the highest handle, both ways
-    std::size_t buffered_bytes_max = 8u << 20;      ///< payload held for the user before first frames wait
+    std::uint32_t incoming_window = 2048;  ///< transfer frames; the inbox's room
+    std::uint32_t outgoing_window =
+        2147483647;                   ///< announced only: what we send waits here, not at the peer
+    std::uint32_t handle_max = 1023;  ///< the highest handle, both ways
+    std::size_t buffered_bytes_max = 8u
+                                     << 20;  ///< payload held for the user before first frames wait
     flow_policy policy = flow_policy::tolerant;
     std::vector<std::string> offered_capabilities{};
     std::vector<std::string> desired_capabilities{};
@@ -56,25 +62,29 @@ struct session_options {
 
 struct link_options {
     std::string name{};
-    bytes source{};                     ///< encoded (append(bytes, sluice::source)), or empty: null
-    bytes target{};                     ///< encoded target or coordinator, or empty: null
+    bytes source{};  ///< encoded (append(bytes, sluice::source)), or empty: null
+    bytes target{};  ///< encoded target or coordinator, or empty: null
     sender_settle_mode snd_settle_mode = sender_settle_mode::mixed;
     receiver_settle_mode rcv_settle_mode = receiver_settle_mode::first;
-    std::uint64_t max_message_size = 0;  ///< octets of a message we take (receiver) or announce; 0: no limit
+    std::uint64_t max_message_size =
+        0;  ///< octets of a message we take (receiver) or announce; 0: no limit
     sequence_number initial_delivery_count{0};  ///< sender
-    bytes unsettled{};                  ///< an encoded map, or empty: null [2.6.13]
+    bytes unsettled{};                          ///< an encoded map, or empty: null [2.6.13]
     bool incomplete_unsettled = false;
     std::vector<std::string> offered_capabilities{};
     std::vector<std::string> desired_capabilities{};
     bytes properties{};
 
     // receiver only
-    std::uint32_t credit_window = 0;  ///< 0: manual credit; else held + outstanding deliveries are kept at this
-    bool streamed = false;            ///< deliveries are announced at their first frame and read in parts
-    std::size_t stream_buffer_max = 1u << 20;  ///< octets unread of a streamed body before its frames wait
+    std::uint32_t credit_window =
+        0;  ///< 0: manual credit; else held + outstanding deliveries are kept at this
+    bool streamed = false;  ///< deliveries are announced at their first frame and read in parts
+    std::size_t stream_buffer_max =
+        1u << 20;  ///< octets unread of a streamed body before its frames wait
 
     // sender only
-    bool auto_settle = true;          ///< settle when the peer states an outcome without settling (mode second)
+    bool auto_settle =
+        true;  ///< settle when the peer states an outcome without settling (mode second)
 };
 
 }  // namespace sluice::engine

@@ -9,22 +9,27 @@ class receiver final : public link {
 public:
     ~receiver() override;
 
-    /// Manual credit: from now on the peer may begin `credit` more deliveries. Turns automatic credit off.
+    /// Manual credit: from now on the peer may begin `credit` more deliveries. Turns automatic
+    /// credit off.
     void set_credit(std::uint32_t credit);
     void add_credit(std::uint32_t more);
-    /// Automatic credit: deliveries held by the owner and credit outstanding are kept at `window` together.
+    /// Automatic credit: deliveries held by the owner and credit outstanding are kept at `window`
+    /// together.
     void set_credit_window(std::uint32_t window);
-    /// Asks the peer to use its credit up or give it back; ends with event_kind::drained, at once if there is no
-    /// credit. Turns automatic credit off: credit is 0 afterwards, until it is set again.
+    /// Asks the peer to use its credit up or give it back; ends with event_kind::drained, at once
+    /// if there is no credit. Turns automatic credit off: credit is 0 afterwards, until it is set
+    /// again.
     void drain();
     /// Asks for a flow on this link; with `echo` the peer is asked for one of its own. [2.7.4]
     void request_flow(bool echo = false);
 
-    /// States an outcome (`state`: encoded; accepted if left out) and, in mode first, settles. In mode second the
-    /// delivery stays until event_kind::delivery_settled. A delivery that is gone with this call must not be used
-    /// again. Its octets are dropped; of a partial one, also those that are still to come.
+    /// States an outcome (`state`: encoded; accepted if left out) and, in mode first, settles. In
+    /// mode second the delivery stays until event_kind::delivery_settled. A delivery that is gone
+    /// with this call must not be used again. Its octets are dropped; of a partial one, also those
+    /// that are still to come.
     /// @returns error::too_large, with no change, if the state does not fit the peer's frames,
-    /// error::already_settled (the peer, or its link's end, was quicker; the delivery is gone all the same).
+    /// error::already_settled (the peer, or its link's end, was quicker; the delivery is gone all
+    /// the same).
     std::error_code settle(incoming_delivery& delivery, raw_value state = {encoded_accepted});
     /// States without settling: `received`, or an outcome ahead of time.
     std::error_code update(incoming_delivery& delivery, raw_value state);
@@ -46,7 +51,11 @@ public:
     template <class F>
     void for_each_delivery(F f)
     {
-        for (auto* d = here_.front(); d;) { auto* const n = incoming_delivery::list::after(d); f(*d); d = n; }
+        for (auto* d = here_.front(); d;) {
+            auto* const n = incoming_delivery::list::after(d);
+            f(*d);
+            d = n;
+        }
     }
 
 private:
@@ -68,20 +77,21 @@ private:
 
     incoming_delivery::list here_;
     incoming_delivery* partial_ = nullptr;
-    std::uint32_t credit_ = 0;          // what the peer may still begin, by our latest wish
-    std::uint32_t granted_ = 0;         // what it may begin by the highest limit written and not superseded
-    sequence_number written_limit_;     // delivery-count + link-credit of our last flow
-    bool superseded_ = true;            // written_limit_ is the highest that the peer can still know
+    std::uint32_t credit_ = 0;  // what the peer may still begin, by our latest wish
+    std::uint32_t granted_ =
+        0;  // what it may begin by the highest limit written and not superseded
+    sequence_number written_limit_;  // delivery-count + link-credit of our last flow
+    bool superseded_ = true;         // written_limit_ is the highest that the peer can still know
     std::uint32_t held_ = 0;
-    std::uint32_t window_ = 0;          // automatic credit; 0: manual
-    std::uint32_t top_up_at_ = 0;       // automatic: held + credit at which new credit is granted
+    std::uint32_t window_ = 0;     // automatic credit; 0: manual
+    std::uint32_t top_up_at_ = 0;  // automatic: held + credit at which new credit is granted
     std::uint32_t available_ = 0;
     sequence_number delivery_count_;
-    bool knows_count_ = false;          // the sender's attach has come
+    bool knows_count_ = false;  // the sender's attach has come
     bool drain_ = false;
-    std::size_t unread_ = 0;            // octets of body()
-    std::size_t waiting_frames_ = 0;    // in the session's inbox
-    bool half_waits_ = false;           // the last of them is not its delivery's last
+    std::size_t unread_ = 0;          // octets of body()
+    std::size_t waiting_frames_ = 0;  // in the session's inbox
+    bool half_waits_ = false;         // the last of them is not its delivery's last
     delivery_number half_id_;
     std::uint64_t blocked_in_pass_ = 0;
     incoming_delivery* streamed_begun_ = nullptr;  // announced at its first frame

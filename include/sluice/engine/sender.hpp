@@ -10,11 +10,12 @@ class sender final : public link {
 public:
     ~sender() override;
 
-    /// Queues a delivery; it goes out when credit and window admit it. The payload is not copied: it stays valid
-    /// until the delivery is sent.
-    /// @returns error::link_not_attached after the link's end, error::message_size_exceeded if the peer's
-    /// max-message-size is known and smaller (0 and absent mean no limit [2.7.3]), error::invalid_argument for a tag
-    /// over 32 octets or `resume` without a tag, error::too_large for a state over 256 octets. Nothing has changed then.
+    /// Queues a delivery; it goes out when credit and window admit it. The payload is not copied:
+    /// it stays valid until the delivery is sent.
+    /// @returns error::link_not_attached after the link's end, error::message_size_exceeded if the
+    /// peer's max-message-size is known and smaller (0 and absent mean no limit [2.7.3]),
+    /// error::invalid_argument for a tag over 32 octets or `resume` without a tag, error::too_large
+    /// for a state over 256 octets. Nothing has changed then.
     result<outgoing_delivery*> send(payload const& body, send_options const& options = {});
 
     /// Queues a delivery whose payload is pulled from `source` while its frames are written.
@@ -23,13 +24,14 @@ public:
     /// A source that answered `not_ready` has something again.
     void body_ready(outgoing_delivery& delivery);
 
-    /// Gives a delivery up. Not begun: withdrawn, no id and no credit used. Begun: a transfer with aborted=true
-    /// follows. Both end with event_kind::aborted.
+    /// Gives a delivery up. Not begun: withdrawn, no id and no credit used. Begun: a transfer with
+    /// aborted=true follows. Both end with event_kind::aborted.
     /// @returns error::invalid_state once its last frame is written, and to its own body source.
     std::error_code cancel(outgoing_delivery& delivery);
 
     /// Settles what the peer has not settled (mode second, or to forget it).
-    /// @returns error::invalid_state unless its last frame is written, error::already_settled if it is settled.
+    /// @returns error::invalid_state unless its last frame is written, error::already_settled if it
+    /// is settled.
     std::error_code settle(outgoing_delivery& delivery);
 
     /// Deliveries that the peer lets us begin, 0 to 2^32-1.
@@ -46,12 +48,21 @@ public:
     std::size_t unsettled() const noexcept { return sent_.size(); }
     bool draining() const noexcept { return drain_; }
 
-    /// Calls `f(outgoing_delivery&)` for each delivery that is not settled, in the order they were queued.
+    /// Calls `f(outgoing_delivery&)` for each delivery that is not settled, in the order they were
+    /// queued.
     template <class F>
     void for_each_delivery(F f)
     {
-        for (auto* d = sent_.front(); d;) { auto* const n = outgoing_delivery::list::after(d); f(*d); d = n; }
-        for (auto* d = queue_.front(); d;) { auto* const n = outgoing_delivery::list::after(d); f(*d); d = n; }
+        for (auto* d = sent_.front(); d;) {
+            auto* const n = outgoing_delivery::list::after(d);
+            f(*d);
+            d = n;
+        }
+        for (auto* d = queue_.front(); d;) {
+            auto* const n = outgoing_delivery::list::after(d);
+            f(*d);
+            d = n;
+        }
     }
 
 private:
@@ -60,7 +71,8 @@ private:
     friend class write_queue;
     sender(engine::session& s, link_options options);
 
-    result<outgoing_delivery*> enqueue(payload const& body, body_source* source, send_options const& options);
+    result<outgoing_delivery*> enqueue(payload const& body, body_source* source,
+                                       send_options const& options);
     std::error_code check(std::size_t size, send_options const& options) const noexcept;
     void on_flow(flow const& peer);
     void withdraw_unbegun(std::error_code why);
@@ -68,11 +80,16 @@ private:
     bool sendable() const noexcept
     {
         auto const* const d = queue_.front();
-        if (!d || state_ != link_state::attached) return false;
-        if (d->state_ == outgoing_state::aborting) return true;
+        if (!d || state_ != link_state::attached)
+            return false;
+        if (d->state_ == outgoing_state::aborting)
+            return true;
         return d->source_ready_ && (d->state_ == outgoing_state::begun || credit_ > 0);
     }
-    bool begun() const noexcept { return !queue_.empty() && queue_.front()->state_ != outgoing_state::queued; }
+    bool begun() const noexcept
+    {
+        return !queue_.empty() && queue_.front()->state_ != outgoing_state::queued;
+    }
     void wake() noexcept;
 
     outgoing_delivery::list queue_;  // front: being sent
@@ -85,6 +102,7 @@ private:
     bool drain_answered_ = false;
     bool scheduled_ = false;
     detail::list_hook<sender> ready_hook_;
+
 public:
     using ready_list = detail::intrusive_list<sender, &sender::ready_hook_>;
 };

@@ -12,8 +12,9 @@ namespace sluice::engine {
 
 class connection;
 
-/// Made by connection::begin() or by the peer's begin. Owned by its connection; stays valid after its end until
-/// connection::forget(). Distinct connections: safe to use concurrently. Within one connection: unsafe.
+/// Made by connection::begin() or by the peer's begin. Owned by its connection; stays valid after
+/// its end until connection::forget(). Distinct connections: safe to use concurrently. Within one
+/// connection: unsafe.
 class session {
 public:
     session(session const&) = delete;
@@ -27,24 +28,28 @@ public:
     session_options const& options() const noexcept { return options_; }
     std::uint16_t local_channel() const noexcept { return local_channel_; }
 
-    /// Answers the peer's begin (listener). @returns error::invalid_state unless one waits for its answer.
+    /// Answers the peer's begin (listener). @returns error::invalid_state unless one waits for its
+    /// answer.
     std::error_code begin(session_options options);
 
-    /// Ends the session and its links. Without an error, deliveries that have begun are finished first.
+    /// Ends the session and its links. Without an error, deliveries that have begun are finished
+    /// first.
     /// @returns error::invalid_state if it is ended or ending already (harmless).
     std::error_code end(amqp_error why = {}, bool overtake = false);
 
-    /// Attaches a link; its name must not be that of another link of this session with the same role.
+    /// Attaches a link; its name must not be that of another link of this session with the same
+    /// role.
     /// @returns error::session_not_open after the session's end, error::link_name_in_use,
-    /// error::handle_max_exceeded, error::invalid_argument if the attach is larger than a frame may be.
+    /// error::handle_max_exceeded, error::invalid_argument if the attach is larger than a frame may
+    /// be.
     result<sender*> attach_sender(link_options options);
     result<receiver*> attach_receiver(link_options options);
 
     /// Asks for a session flow, with `echo` for one of the peer's. [2.7.4]
     void request_flow(bool echo = false) { queue_.request_flow(nullptr, echo); }
 
-    /// Gives a link back after its event_kind::link_detached (or session_ended): its deliveries are gone, the rest goes
-    /// as soon as the peer has answered.
+    /// Gives a link back after its event_kind::link_detached (or session_ended): its deliveries are
+    /// gone, the rest goes as soon as the peer has answered.
     void forget(link& l);
 
     /// Why the session ended: the peer's error if it named one, else ours, else the connection's.
@@ -55,7 +60,10 @@ public:
     sluice::begin const& remote_begin() const noexcept { return remote_; }
 
     transfer_id next_outgoing_id() const noexcept { return queue_.next_outgoing_id(); }
-    std::uint32_t remote_incoming_window() const noexcept { return queue_.remote_incoming_window(); }
+    std::uint32_t remote_incoming_window() const noexcept
+    {
+        return queue_.remote_incoming_window();
+    }
     session_counters const& counters() const noexcept { return counters_; }
 
     /// Calls `f(link&)` for each link that is not forgotten.
@@ -86,7 +94,8 @@ private:
     /// After an end with error, and after the peer's end, everything else is dropped. [2.5.4]
     bool takes_frames() const noexcept
     {
-        return !reported_ && state_ != session_state::discarding && state_ != session_state::end_received;
+        return !reported_ && state_ != session_state::discarding
+               && state_ != session_state::end_received;
     }
     void on_disposition(bytes_view body);
     void on_detach(bytes_view body);
@@ -133,14 +142,14 @@ private:
     bool ended_by_peer_ = false;
     bool reported_ = false;
     bool forgotten_ = false;
-    bool active_ = false;      // in the connection's list of sessions that may have something to write
+    bool active_ = false;  // in the connection's list of sessions that may have something to write
     std::error_code end_code_;
-    amqp_error end_error_;     // ours, to be sent
+    amqp_error end_error_;  // ours, to be sent
     amqp_error error_;
     sluice::begin remote_;
     bytes remote_bytes_;
     session_counters counters_;
-    transfer scratch_;         // the transfer being taken in
+    transfer scratch_;  // the transfer being taken in
     write_queue queue_;
     delivery_inbox inbox_;
     std::vector<std::unique_ptr<link>> links_;
@@ -150,6 +159,7 @@ private:
     detail::delivery_index<outgoing_delivery> outgoing_;
     detail::delivery_index<incoming_delivery> incoming_;
     detail::list_hook<session> active_hook_;
+
 public:
     using active_list = detail::intrusive_list<session, &session::active_hook_>;
 };

@@ -1,4 +1,5 @@
-// The states of connection, session, link and delivery and all their transitions, as tables. [2.4.6, 2.5.5, 2.6]
+// The states of connection, session, link and delivery and all their transitions, as tables.
+// [2.4.6, 2.5.5, 2.6]
 #pragma once
 
 #include <sluice/codec/state_table.hpp>
@@ -6,40 +7,118 @@
 namespace sluice::engine {
 
 enum class connection_state : std::uint8_t {
-    start, header_received, header_sent, header_exchanged, open_pipe, open_close_pipe, open_received, open_sent,
-    close_pipe, opened, close_received, close_sent, discarding, ended, count_
+    start,
+    header_received,
+    header_sent,
+    header_exchanged,
+    open_pipe,
+    open_close_pipe,
+    open_received,
+    open_sent,
+    close_pipe,
+    opened,
+    close_received,
+    close_sent,
+    discarding,
+    ended,
+    count_
 };
 enum class connection_event : std::uint8_t {
-    send_header, receive_header, send_open, receive_open, send_close, send_close_with_error, receive_close,
-    transport_lost, count_
+    send_header,
+    receive_header,
+    send_open,
+    receive_open,
+    send_close,
+    send_close_with_error,
+    receive_close,
+    transport_lost,
+    count_
 };
 
 enum class session_state : std::uint8_t {
-    unmapped, begin_sent, begin_received, mapped, end_sent, end_received, discarding, ended, count_
+    unmapped,
+    begin_sent,
+    begin_received,
+    mapped,
+    end_sent,
+    end_received,
+    discarding,
+    ended,
+    count_
 };
 enum class session_event : std::uint8_t {
-    send_begin, receive_begin, send_end, send_end_with_error, receive_end, connection_lost, count_
+    send_begin,
+    receive_begin,
+    send_end,
+    send_end_with_error,
+    receive_end,
+    connection_lost,
+    count_
 };
 
 enum class link_state : std::uint8_t {
-    detached, attach_sent, attach_received, attached, detach_sent, detach_received, ended, count_
+    detached,
+    attach_sent,
+    attach_received,
+    attached,
+    detach_sent,
+    detach_received,
+    ended,
+    count_
 };
 enum class link_event : std::uint8_t {
-    send_attach, receive_attach, send_detach, receive_detach, session_lost, count_
+    send_attach,
+    receive_attach,
+    send_detach,
+    receive_detach,
+    session_lost,
+    count_
 };
 
 /// A delivery at its sender.
 enum class outgoing_state : std::uint8_t {
-    queued, begun, unsettled, answered, aborting, settled, aborted, withdrawn, count_
+    queued,
+    begun,
+    unsettled,
+    answered,
+    aborting,
+    settled,
+    aborted,
+    withdrawn,
+    count_
 };
 enum class outgoing_event : std::uint8_t {
-    first_frame, last_frame, last_frame_settled, outcome, settle, cancel, abort_frame, link_lost, count_
+    first_frame,
+    last_frame,
+    last_frame_settled,
+    outcome,
+    settle,
+    cancel,
+    abort_frame,
+    link_lost,
+    count_
 };
 
 /// A delivery at its receiver.
-enum class incoming_state : std::uint8_t { none, partial, complete, answered, settled, aborted, count_ };
-enum class incoming_event : std::uint8_t { frame_more, frame_last, frame_aborted, answer, settle, peer_settles,
-    link_lost, count_ };
+enum class incoming_state : std::uint8_t {
+    none,
+    partial,
+    complete,
+    answered,
+    settled,
+    aborted,
+    count_
+};
+enum class incoming_event : std::uint8_t {
+    frame_more,
+    frame_last,
+    frame_aborted,
+    answer,
+    settle,
+    peer_settles,
+    link_lost,
+    count_
+};
 
 namespace detail {
 using c = connection_state;
@@ -55,14 +134,16 @@ inline constexpr transition<c, ce> connection_rows[] = {
     {c::open_pipe, ce::send_close_with_error, c::open_close_pipe, "close with the error", ""},
     {c::open_close_pipe, ce::receive_header, c::close_pipe, "", ""},
     {c::header_exchanged, ce::send_open, c::open_sent, "open", ""},
-    {c::header_exchanged, ce::receive_open, c::open_received, "", "a connection asks to be accepted (listener)"},
+    {c::header_exchanged, ce::receive_open, c::open_received, "",
+     "a connection asks to be accepted (listener)"},
     {c::open_received, ce::send_open, c::opened, "open", "open completes (listener)"},
     {c::open_sent, ce::receive_open, c::opened, "", "open completes"},
     {c::open_sent, ce::send_close, c::close_pipe, "close", ""},
     {c::open_sent, ce::send_close_with_error, c::close_pipe, "close with the error", ""},
     {c::close_pipe, ce::receive_open, c::close_sent, "", ""},
     {c::opened, ce::send_close, c::close_sent, "close", ""},
-    {c::opened, ce::send_close_with_error, c::discarding, "close with the error; what arrives is dropped", ""},
+    {c::opened, ce::send_close_with_error, c::discarding,
+     "close with the error; what arrives is dropped", ""},
     {c::opened, ce::receive_close, c::close_received, "", "closed, with the peer's error"},
     {c::close_received, ce::send_close, c::ended, "close; the transport may end", ""},
     {c::close_received, ce::send_close_with_error, c::ended, "close; the transport may end", ""},
@@ -96,9 +177,11 @@ inline constexpr transition<s, se> session_rows[] = {
     {s::begin_sent, se::send_end, s::end_sent, "end", ""},
     {s::begin_sent, se::send_end_with_error, s::discarding, "end with the error", ""},
     {s::mapped, se::send_end, s::end_sent, "end", ""},
-    {s::mapped, se::send_end_with_error, s::discarding, "end with the error; what arrives is dropped", ""},
+    {s::mapped, se::send_end_with_error, s::discarding,
+     "end with the error; what arrives is dropped", ""},
     {s::mapped, se::receive_end, s::end_received, "", "the session ended, with the peer's error"},
-    {s::begin_received, se::receive_end, s::end_received, "", "the session ended before it was accepted"},
+    {s::begin_received, se::receive_end, s::end_received, "",
+     "the session ended before it was accepted"},
     {s::end_received, se::send_begin, s::end_received, "begin, so that an end may follow", ""},
     {s::end_received, se::send_end, s::ended, "end", ""},
     {s::end_received, se::send_end_with_error, s::ended, "end", ""},
@@ -127,12 +210,16 @@ inline constexpr transition<l, le> link_rows[] = {
     {l::attach_sent, le::send_detach, l::detach_sent, "detach", ""},
     {l::attached, le::send_detach, l::detach_sent, "detach", ""},
     {l::attached, le::receive_detach, l::detach_received, "", "detached, with the peer's error"},
-    {l::attach_received, le::receive_detach, l::detach_received, "", "detached before it was accepted"},
-    {l::attach_sent, le::receive_detach, l::detach_received, "", "attach fails with the peer's error"},
-    {l::detach_received, le::send_attach, l::detach_received, "attach, so that a detach may follow", ""},
+    {l::attach_received, le::receive_detach, l::detach_received, "",
+     "detached before it was accepted"},
+    {l::attach_sent, le::receive_detach, l::detach_received, "",
+     "attach fails with the peer's error"},
+    {l::detach_received, le::send_attach, l::detach_received, "attach, so that a detach may follow",
+     ""},
     {l::detach_received, le::send_detach, l::ended, "detach", ""},
     {l::detach_sent, le::receive_attach, l::detach_sent, "", ""},
-    {l::detach_sent, le::receive_detach, l::ended, "", "detach completes; the handle is free again"},
+    {l::detach_sent, le::receive_detach, l::ended, "",
+     "detach completes; the handle is free again"},
     {l::detached, le::session_lost, l::ended, "", "attach fails with the session's reason"},
     {l::attach_sent, le::session_lost, l::ended, "", "attach fails with the session's reason"},
     {l::attach_received, le::session_lost, l::ended, "", ""},
@@ -144,7 +231,8 @@ inline constexpr transition<l, le> link_rows[] = {
 using o = outgoing_state;
 using oe = outgoing_event;
 inline constexpr transition<o, oe> outgoing_rows[] = {
-    {o::queued, oe::first_frame, o::begun, "transfer with more=true: id, tag and credit are used", ""},
+    {o::queued, oe::first_frame, o::begun, "transfer with more=true: id, tag and credit are used",
+     ""},
     {o::queued, oe::last_frame, o::unsettled, "transfer: id, tag and credit are used", ""},
     {o::queued, oe::last_frame_settled, o::settled, "transfer with settled=true", "sent"},
     {o::begun, oe::first_frame, o::begun, "continuation transfer", ""},
@@ -158,8 +246,10 @@ inline constexpr transition<o, oe> outgoing_rows[] = {
     {o::aborting, oe::abort_frame, o::aborted, "transfer with aborted=true", "aborted"},
     {o::unsettled, oe::outcome, o::answered, "", "the outcome; not settled yet"},
     {o::answered, oe::outcome, o::answered, "", "a newer outcome"},
-    {o::unsettled, oe::settle, o::settled, "disposition settled=true if we settle first", "the outcome, settled"},
-    {o::answered, oe::settle, o::settled, "disposition settled=true if we settle first", "the outcome, settled"},
+    {o::unsettled, oe::settle, o::settled, "disposition settled=true if we settle first",
+     "the outcome, settled"},
+    {o::answered, oe::settle, o::settled, "disposition settled=true if we settle first",
+     "the outcome, settled"},
     {o::queued, oe::link_lost, o::withdrawn, "", "not sent"},
     {o::begun, oe::link_lost, o::aborted, "", "aborted with the link"},
     {o::aborting, oe::link_lost, o::aborted, "", "aborted with the link"},
@@ -175,9 +265,11 @@ inline constexpr transition<i, ie> incoming_rows[] = {
     {i::none, ie::frame_aborted, i::aborted, "", "nothing"},
     {i::partial, ie::frame_more, i::partial, "", "more of a streamed delivery"},
     {i::partial, ie::frame_last, i::complete, "", "a delivery"},
-    {i::partial, ie::frame_aborted, i::aborted, "no disposition: it is settled by this", "a streamed delivery failed"},
+    {i::partial, ie::frame_aborted, i::aborted, "no disposition: it is settled by this",
+     "a streamed delivery failed"},
     {i::partial, ie::answer, i::partial, "disposition", ""},
-    {i::partial, ie::settle, i::partial, "disposition settled=true; the rest is dropped as it comes", ""},
+    {i::partial, ie::settle, i::partial,
+     "disposition settled=true; the rest is dropped as it comes", ""},
     {i::complete, ie::answer, i::answered, "disposition settled=false (mode second)", ""},
     {i::answered, ie::answer, i::answered, "disposition settled=false", ""},
     {i::complete, ie::settle, i::settled, "disposition settled=true", ""},
@@ -197,7 +289,8 @@ inline constexpr auto link_table = make_state_table(detail::link_rows);
 inline constexpr auto outgoing_table = make_state_table(detail::outgoing_rows);
 inline constexpr auto incoming_table = make_state_table(detail::incoming_rows);
 
-static_assert(connection_table.deterministic() && session_table.deterministic() && link_table.deterministic() &&
-              outgoing_table.deterministic() && incoming_table.deterministic());
+static_assert(connection_table.deterministic() && session_table.deterministic()
+              && link_table.deterministic() && outgoing_table.deterministic()
+              && incoming_table.deterministic());
 
 }  // namespace sluice::engine

@@ -1,6 +1,7 @@
 // The one way out of a session: numbers its transfers and decides which frame is next. [2.5.6]
 #pragma once
 
+#include <sluice/engine/body_source.hpp>
 #include <sluice/engine/detail/ring.hpp>
 #include <sluice/engine/receiver.hpp>
 #include <sluice/engine/sender.hpp>
@@ -22,11 +23,12 @@ struct session_counters {
     std::uint64_t deliveries_received = 0;
     std::uint64_t flows_written = 0;
     std::uint64_t flows_received = 0;
-    std::uint64_t flows_deferred = 0;      ///< requested while a transfer frame was being written
-    std::uint64_t flow_mismatches = 0;     ///< flows whose next-outgoing-id is not the count of transfer frames
+    std::uint64_t flows_deferred = 0;  ///< requested while a transfer frame was being written
+    std::uint64_t flow_mismatches =
+        0;  ///< flows whose next-outgoing-id is not the count of transfer frames
     std::uint64_t dispositions_written = 0;
     std::uint64_t dispositions_received = 0;
-    std::uint64_t wraps = 0;               ///< next_outgoing_id passed 2^32
+    std::uint64_t wraps = 0;  ///< next_outgoing_id passed 2^32
 };
 
 /// Pure state machine. Distinct sessions: safe to use concurrently. One session: unsafe.
@@ -36,7 +38,8 @@ struct session_counters {
 ///  2. Only write_next() writes. Every other function queues.
 ///  3. A flow's fields are read when it is written, never when it is requested.
 ///  4. A requested flow waits for one transfer frame at most, not for the rest of a delivery.
-///  5. Flows and transfers take turns: flows asked for during a round of flows wait for the next one.
+///  5. Flows and transfers take turns: flows asked for during a round of flows wait for the next
+///  one.
 class write_queue {
 public:
     write_queue(session& owner, session_options const& options) noexcept;
@@ -50,8 +53,8 @@ public:
     void push_detach(link& l) noexcept;
     void push_end(bool overtake) noexcept;
 
-    /// Asks for a flow on `l`, or on the session alone (nullptr), merged with one still pending. May be called from
-    /// within a body source.
+    /// Asks for a flow on `l`, or on the session alone (nullptr), merged with one still pending.
+    /// May be called from within a body source.
     void request_flow(link* l, bool echo);
 
     /// Gives the link its turn if it has something that may go.
@@ -63,12 +66,14 @@ public:
     /// The peer's begin or flow says how far it will take frames.
     /// @param next_incoming_id absent if the peer had not seen our begin
     /// @returns error::unsent_transfer_acknowledged, with no change, if its id leads ours.
-    std::error_code on_peer_window(std::optional<transfer_id> next_incoming_id, std::uint32_t window) noexcept;
+    std::error_code on_peer_window(std::optional<transfer_id> next_incoming_id,
+                                   std::uint32_t window) noexcept;
 
     /// Writes at most one frame to the front of `out`.
     write_result write_next(std::span<std::byte> out);
 
-    /// As write_next() again and again, until there is nothing to write or no room. For a session that is alone.
+    /// As write_next() again and again, until there is nothing to write or no room. For a session
+    /// that is alone.
     write_result write_many(std::span<std::byte> out);
 
     /// False only if write_next() would answer idle.
@@ -114,7 +119,10 @@ private:
     write_result write_abort(sender& s, outgoing_delivery& d, std::span<std::byte> out);
     write_result write_payload(sender& s, outgoing_delivery& d, std::span<std::byte> out);
     write_result write_streamed(sender& s, outgoing_delivery& d, std::span<std::byte> out);
-    std::byte* put_transfer(sender const& s, outgoing_delivery const& d, bool more, std::byte* out) const noexcept;
+    pull_result pull_body(sender& s, outgoing_delivery& d, std::span<std::byte> room);
+    void withdraw_failed(sender& s, outgoing_delivery& d);
+    std::byte* put_transfer(sender const& s, outgoing_delivery const& d, bool more,
+                            std::byte* out) const noexcept;
     transfer transfer_of(sender const& s, outgoing_delivery const& d) const noexcept;
     void after_first_frame(sender& s, outgoing_delivery& d);
     void after_last_frame(sender& s, outgoing_delivery& d);
@@ -130,15 +138,15 @@ private:
     transfer_id next_outgoing_id_;
     delivery_number next_delivery_id_;
     std::uint32_t outgoing_window_;
-    std::uint32_t remote_window_ = 0;        // transfer frames, not bytes
+    std::uint32_t remote_window_ = 0;  // transfer frames, not bytes
     std::uint32_t window_at_last_news_ = 0;
     std::uint32_t last_peer_window_ = 0;
     bool asked_for_window_ = false;
 
     detail::ring<control> control_;
-    detail::ring<link*> flows_;              // nullptr: the session's; at most one entry a link and round
-    std::size_t round_ = 0;                  // entries at the front of flows_ that are written before any transfer
-    bool owes_transfer_ = false;             // flows were asked for during a round: a transfer goes first
+    detail::ring<link*> flows_;  // nullptr: the session's; at most one entry a link and round
+    std::size_t round_ = 0;  // entries at the front of flows_ that are written before any transfer
+    bool owes_transfer_ = false;  // flows were asked for during a round: a transfer goes first
     bool session_flow_pending_ = false;
     bool session_echo_ = false;
     sender::ready_list ready_;

@@ -7,7 +7,8 @@
 
 namespace sluice::engine::detail {
 
-/// Drops `info` and cuts the description (between characters) where the error would not fit a frame.
+/// Drops `info` and cuts the description (between characters) where the error would not fit a
+/// frame.
 void fit(amqp_error& why, std::uint32_t frame_max);
 
 }  // namespace sluice::engine::detail

@@ -1,4 +1,5 @@
-// A doubly linked list through members `next_` and `prev_` of its elements: no allocation, removal anywhere.
+// A doubly linked list through members `next_` and `prev_` of its elements: no allocation, removal
+// anywhere.
 #pragma once
 
 #include <cstddef>
@@ -39,7 +40,8 @@ public:
     T* pop_front() noexcept
     {
         auto* const item = head_;
-        if (item) remove(*item);
+        if (item)
+            remove(*item);
         return item;
     }
 

@@ -8,13 +8,15 @@
 
 namespace sluice::engine::detail {
 
-/// T is default-constructible and has a member `T* next_free_`; what `release` hands back must be reset by the caller.
+/// T is default-constructible and has a member `T* next_free_`; what `release` hands back must be
+/// reset by the caller.
 template <class T>
 class pool {
 public:
     T& acquire()
     {
-        if (!free_) [[unlikely]] grow();
+        if (!free_) [[unlikely]]
+            grow();
         auto* const item = free_;
         free_ = item->next_free_;
         return *item;

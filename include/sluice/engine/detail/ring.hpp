@@ -1,4 +1,5 @@
-// A queue over one block of memory that grows by doubling and never shrinks: no allocation in steady state.
+// A queue over one block of memory that grows by doubling and never shrinks: no allocation in
+// steady state.
 #pragma once
 
 #include <cassert>
@@ -22,12 +23,14 @@ public:
     /// Room for one more at the end; what is in there is left over from earlier use.
     T& next_slot()
     {
-        if (size_ == capacity_) [[unlikely]] grow();
+        if (size_ == capacity_) [[unlikely]]
+            grow();
         return items_[(head_ + size_++) & mask()];
     }
     void push_back(T item)
     {
-        if (size_ == capacity_) [[unlikely]] grow();
+        if (size_ == capacity_) [[unlikely]]
+            grow();
         items_[(head_ + size_) & mask()] = std::move(item);
         ++size_;
     }
