@@ -156,6 +156,9 @@ void sender::on_flow(flow const& peer)
     }
     drain_ = peer.drain;
     drain_answered_ = false;
+    drain_waits_ = drain_ && options_.manual_drain;
+    if (drain_waits_)
+        session_->emit({.kind = event_kind::drain_requested, .session = session_, .link = this});
     if (peer.echo)
         session_->queue_.request_flow(this, false);
     if (scheduled_ && !sendable())
@@ -163,6 +166,12 @@ void sender::on_flow(flow const& peer)
     wake();
     if (drain_)
         session_->queue_.answer_drain(*this);
+}
+
+void sender::drained()
+{
+    drain_waits_ = false;
+    session_->queue_.answer_drain(*this);
 }
 
 void sender::withdraw_unbegun(std::error_code why)

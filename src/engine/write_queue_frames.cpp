@@ -142,7 +142,7 @@ flow write_queue::flow_fields(link* l, bool echo)
         auto const& s = static_cast<sender&>(*l);
         f.delivery_count = s.delivery_count_;
         f.link_credit = s.credit_;
-        f.available = static_cast<std::uint32_t>(s.unbegun_);
+        f.available = static_cast<std::uint32_t>(s.unbegun_) + s.available_;
         f.drain = s.drain_;
     } else {
         auto& r = static_cast<receiver&>(*l);

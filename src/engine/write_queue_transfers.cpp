@@ -191,7 +191,7 @@ void write_queue::ask_for_window() noexcept
 /// The sender has nothing more to begin: it gives the rest of the credit back. [2.6.7]
 void write_queue::answer_drain(sender& s)
 {
-    if (!s.drain_ || s.drain_answered_ || s.state_ != link_state::attached)
+    if (!s.drain_ || s.drain_answered_ || s.drain_waits_ || s.state_ != link_state::attached)
         return;
     if (s.unbegun_ > 0 && s.credit_ > 0)
         return;

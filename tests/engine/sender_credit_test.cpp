@@ -36,6 +36,16 @@ struct SenderCreditAtTheWrap : SenderCredit {
     SenderCreditAtTheWrap() : SenderCredit{counting_from(4294967290)} {}
 };
 
+struct SenderThatIsAskedToDrain : SenderCredit {
+    SenderThatIsAskedToDrain() : SenderCredit{drained_by_hand()} {}
+    static e::link_options drained_by_hand()
+    {
+        auto options = link_named("S");
+        options.manual_drain = true;
+        return options;
+    }
+};
+
 TEST_F(SenderCredit, CountsFromWhatTheReceiverHadSeen)
 {
     peer.grant(10, s);
@@ -168,6 +178,37 @@ TEST_F(SenderCredit, OfADrainIsGivenBackWhenTheLastDeliveryIsCancelled)
         << "the window is shut, a delivery waits: " << before;
     std::ignore = s.cancel(*sent[0]);
     EXPECT_EQ(peer.wire(), "flow(nii=0 iw=2048 noi=0 h0 dc=10 lc=0 drain)");
+}
+
+TEST_F(SenderThatIsAskedToDrain, SendsWhatItsOwnerStillHasBeforeTheCreditGoesBack)
+{
+    s.set_available(2);
+    peer.grant(10, s, 0, true);
+    EXPECT_EQ(peer.wire(), "") << "the owner has not said yet what there is";
+    queue(2);
+    s.set_available(0);
+    EXPECT_EQ(peer.wire(), "transfer(h0 id=0 'x') transfer(h0 id=1 'x')");
+    s.drained();
+    EXPECT_EQ(peer.wire(), "flow(nii=0 iw=2048 noi=2 h0 dc=10 lc=0 drain)");
+    s.drained();
+    EXPECT_EQ(peer.wire(), "") << "a drain is answered once";
+}
+
+TEST_F(SenderThatIsAskedToDrain, TellsWhatItsOwnerStillHas)
+{
+    s.set_available(7);
+    peer.grant(1, s);
+    queue(2);
+    s.session().connection().tick(e::time_point{0});
+    EXPECT_EQ(peer.wire(), "transfer(h0 id=0 'x')");
+    s.session().request_flow();
+    peer.send(flow{.next_incoming_id = transfer_id{0},
+                   .incoming_window = 9,
+                   .handle = handle{0},
+                   .delivery_count = sequence_number{0},
+                   .link_credit = 1u,
+                   .echo = true});
+    EXPECT_EQ(peer.wire(), "flow(nii=0 iw=2048 noi=1 h0 dc=1 lc=0 av=8)");
 }
 
 TEST_F(SenderCredit, EchoIsAnsweredOnTheLinkWithoutAnEcho)

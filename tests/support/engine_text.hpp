@@ -283,6 +283,7 @@ inline std::string text_of(e::event const& v)
                                             "link_attached",
                                             "link_detached",
                                             "credit",
+                                            "drain_requested",
                                             "drained",
                                             "sent",
                                             "outcome",

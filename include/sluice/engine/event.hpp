@@ -39,11 +39,12 @@ enum class event_kind : std::uint8_t {
     link_attached,   ///< both attaches are through, neither terminus the peer decides on is null
     link_detached,   ///< final for the link. `code`, link::error(), link::closed_by_peer()
 
-    credit,    ///< sender: credit rose, sender::credit()
-    drained,   ///< receiver: the peer answered a drain, the credit is gone
-    sent,      ///< outgoing, if asked for: its last frame was written
-    outcome,   ///< outgoing: the peer stated or settled; outgoing_delivery::outcome(),
-               ///< remotely_settled()
+    credit,           ///< sender: credit rose, sender::credit()
+    drain_requested,  ///< sender with manual_drain (queue what there is, then sender::drained())
+    drained,          ///< receiver: the peer answered a drain, the credit is gone
+    sent,             ///< outgoing, if asked for: its last frame was written
+    outcome,          ///< outgoing: the peer stated or settled; outgoing_delivery::outcome(),
+                      ///< remotely_settled()
     aborted,   ///< outgoing: ended by an aborted frame, withdrawn, or its source failed (`code`)
     delivery,  ///< incoming: complete (streamed: begun)
     delivery_part,     ///< incoming, streamed: more octets, or complete

@@ -85,6 +85,8 @@ struct link_options {
     // sender only
     bool auto_settle =
         true;  ///< settle when the peer states an outcome without settling (mode second)
+    bool manual_drain =
+        false;  ///< a drain waits for sender::drained(): the owner has more than it has queued
 };
 
 }  // namespace sluice::engine

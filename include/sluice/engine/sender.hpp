@@ -34,6 +34,13 @@ public:
     /// is settled.
     std::error_code settle(outgoing_delivery& delivery);
 
+    /// With link_options::manual_drain: all that there is to send is queued, so what is left of the
+    /// credit then is given back. Harmless without a drain. [2.6.7]
+    void drained();
+    /// Messages that could be sent but are not queued yet; part of `available` in our flows.
+    /// [2.6.7]
+    void set_available(std::uint32_t waiting) noexcept { available_ = waiting; }
+
     /// Deliveries that the peer lets us begin, 0 to 2^32-1.
     std::uint32_t credit() const noexcept { return credit_; }
     sequence_number delivery_count() const noexcept { return delivery_count_; }
@@ -100,6 +107,8 @@ private:
     std::uint64_t next_tag_ = 0;
     bool drain_ = false;
     bool drain_answered_ = false;
+    bool drain_waits_ = false;  // for drained()
+    std::uint32_t available_ = 0;
     bool scheduled_ = false;
     detail::list_hook<sender> ready_hook_;
 
