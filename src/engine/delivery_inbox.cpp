@@ -62,7 +62,7 @@ inline bool delivery_inbox::count_frame(transfer const& t)
 }
 
 /// Half of the window is used: the peer hears of the other half before it runs dry. [2.5.6]
-inline void delivery_inbox::request_window_if_due()
+void delivery_inbox::request_window_if_due()
 {
     auto const left = distance(counted_, promised_edge_);
     if (left > static_cast<std::int32_t>(capacity_ / 2)) [[likely]]
