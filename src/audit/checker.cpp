@@ -20,6 +20,8 @@ void checker::finish(ending how) { audit_->finish(how); }
 
 bool checker::poll_finding(finding& out) { return audit_->poll(out); }
 
+identity const& checker::who(direction d) const noexcept { return audit_->who(d); }
+
 counters const& checker::totals() const noexcept { return audit_->totals(); }
 
 }  // namespace sluice::audit

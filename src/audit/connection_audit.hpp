@@ -19,6 +19,7 @@ struct side {
     framer frames;
     enum phase : std::uint8_t { start, sasl, amqp, silent, opaque };
     phase is = start;
+    identity who;
     bool opened = false;
     bool closed = false;
     bool reported_after_close = false;
@@ -56,6 +57,7 @@ public:
     void finish(ending how);
     bool poll(finding& out) { return report_.poll(out); }
     counters const& totals() const noexcept { return report_.totals; }
+    identity const& who(direction d) const noexcept { return sides_[index(d)].who; }
 
 private:
     using channel_number = std::uint16_t;

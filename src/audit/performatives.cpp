@@ -1,6 +1,8 @@
 // From an AMQP frame to what its performative means; open and close. [2.4]
 #include "connection_audit.hpp"
 
+#include <sluice/codec/reader.hpp>
+
 #include <algorithm>
 
 namespace sluice::audit::detail {
@@ -239,6 +241,10 @@ void connection_audit::on_open(direction d, open const& o)
     s.frame_size_max = std::max(o.max_frame_size, frame_size_min_max);
     s.channel_max = o.channel_max;
     s.opened_at = report_.now;
+    map_reader const properties{o.properties};
+    s.who = {printable(o.container_id),
+             printable(as_text(properties.find("product")).value_or(std::string_view{})),
+             printable(as_text(properties.find("version")).value_or(std::string_view{}))};
     s.idle_us = std::int64_t{o.idle_time_out.value_or(0)} * 1000;
     if (s.idle_us != 0)
         next_check_ =

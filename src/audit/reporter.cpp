@@ -42,12 +42,21 @@ bool reporter::poll(finding& out)
     return true;
 }
 
-std::string quoted(std::string_view from_wire)
+std::string printable(std::string_view from_wire)
 {
     constexpr std::size_t length_max = 64;
-    std::string t = "'";
+    std::string t;
     for (char const c : from_wire.substr(0, length_max)) t += c >= 0x20 && c < 0x7f ? c : '?';
-    t += from_wire.size() > length_max ? "...'" : "'";
+    if (from_wire.size() > length_max)
+        t += "...";
+    return t;
+}
+
+std::string quoted(std::string_view from_wire)
+{
+    std::string t = "'";
+    t += printable(from_wire);
+    t += '\'';
     return t;
 }
 

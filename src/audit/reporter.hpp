@@ -50,6 +50,8 @@ inline std::string text(std::int64_t n) { return std::to_string(n); }
 inline std::string text(std::uint32_t n) { return std::to_string(n); }
 
 /// What came from the wire, short and printable.
+std::string printable(std::string_view from_wire);
+/// The same in quotation marks.
 std::string quoted(std::string_view from_wire);
 /// Octets in hexadecimal, short.
 std::string hex(bytes_view octets);

@@ -38,8 +38,9 @@ void sasl_audit::on_frame(reporter& report, direction d, unit const& u)
     case 0x44: return on_outcome(report, d, u.octets);
     default: break;
     }
+    // Three octets and no more, for credentials may stand behind them.
     report.report(rule::decode_error, "a SASL frame's descriptor, 64 to 68",
-                  hex(u.octets.first(std::min<std::size_t>(u.octets.size(), 8))));
+                  hex(u.octets.first(std::min<std::size_t>(u.octets.size(), 3))));
 }
 
 void sasl_audit::on_mechanisms(reporter& report, direction d, bytes_view body)

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 
 namespace sluice::audit {
 
@@ -39,6 +40,13 @@ struct options {
 enum class ending : std::uint8_t {
     complete,  ///< everything that was sent has been fed
     cut,  ///< the transport or the recording broke off: open requests are not held against anybody
+};
+
+/// Who one side says that it is, in its open: for reports. Printable ASCII, cut to 64 octets each.
+struct identity {
+    std::string container_id;
+    std::string product;  ///< of the open's properties; empty if it has none
+    std::string version;  ///< likewise
 };
 
 struct direction_counters {
@@ -94,6 +102,9 @@ public:
     bool violated() const noexcept { return totals().violations != 0; }
 
     counters const& totals() const noexcept;
+
+    /// What the side that sends `d` says of itself; empty before its open.
+    identity const& who(direction d) const noexcept;
 
 private:
     std::unique_ptr<detail::connection_audit> audit_;

@@ -1,0 +1,28 @@
+# The `sluice` command: tools/*.cpp, one file for each subcommand, over src/tools/, which is a library
+# of the command and its tests alone and is not installed.
+include_guard(GLOBAL)
+include(SluiceLayer)
+
+find_package(fmt REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(Pcap REQUIRED)
+
+file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/tools/*.cpp)
+add_library(sluice_tools STATIC ${sources})
+target_include_directories(sluice_tools PUBLIC ${PROJECT_SOURCE_DIR}/src)
+target_link_libraries(sluice_tools PUBLIC sluice_client fmt::fmt Pcap::pcap)
+target_compile_features(sluice_tools PUBLIC cxx_std_20)
+set_target_properties(sluice_tools PROPERTIES CXX_EXTENSIONS OFF)
+sluice_set_warnings(sluice_tools)
+
+file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tools/*.cpp)
+add_executable(sluice_command ${sources})
+target_link_libraries(sluice_command PRIVATE sluice_tools CLI11::CLI11)
+target_compile_definitions(sluice_command PRIVATE SLUICE_VERSION="${PROJECT_VERSION}")
+set_target_properties(sluice_command PROPERTIES
+    CXX_EXTENSIONS OFF
+    OUTPUT_NAME sluice
+    RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tools)
+sluice_set_warnings(sluice_command)
+
+install(TARGETS sluice_command COMPONENT sluice RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})

@@ -1,0 +1,20 @@
+// A subcommand of `sluice`: one file that defines `add_...`, and one line in main.cpp.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <cstdlib>
+#include <functional>
+
+namespace sluice::tools {
+
+/// What the chosen subcommand does once the command line is read; its result is the exit status.
+using action = std::function<int()>;
+
+/// Adds a subcommand to `program`. Its callback, which the command line's parser calls if it was
+/// chosen, sets `chosen`.
+using add_command = void(CLI::App& program, action& chosen);
+
+add_command add_audit;
+
+}  // namespace sluice::tools

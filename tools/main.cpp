@@ -1,0 +1,40 @@
+// The `sluice` command.
+#include "command.hpp"
+
+#include <cstdio>
+#include <exception>
+
+namespace sluice::tools {
+namespace {
+
+constexpr add_command* commands[] = {
+    add_audit,
+};
+
+constexpr int could_not_run = 2;
+
+int run(int argc, char** argv)
+{
+    CLI::App program{"Sluice: tools for AMQP 1.0", "sluice"};
+    program.set_version_flag("--version", SLUICE_VERSION);
+    program.require_subcommand(1);
+    action chosen;
+    for (auto* const add : commands) add(program, chosen);
+    try {
+        program.parse(argc, argv);
+    } catch (CLI::ParseError const& e) {
+        auto const status = program.exit(e);
+        return status == 0 ? 0 : could_not_run;
+    }
+    try {
+        return chosen();
+    } catch (std::exception const& e) {
+        std::fprintf(stderr, "sluice: %s\n", e.what());
+        return could_not_run;
+    }
+}
+
+}  // namespace
+}  // namespace sluice::tools
+
+int main(int argc, char** argv) { return sluice::tools::run(argc, argv); }
