@@ -70,19 +70,22 @@ enum class error {
     sasl_required = 63,             ///< The peer demands a SASL layer.
 
     // net and client
-    invalid_url = 70,        ///< The URL cannot be read; the text says where.
-    resolve_failed = 71,     ///< The host name does not resolve.
-    connect_failed = 72,     ///< Nothing accepts connections there.
-    timed_out = 73,          ///< The deadline passed before the answer came.
-    operation_aborted = 74,  ///< Cancelled by the caller or by the object's end.
-    outcome_unknown = 75,    ///< Sent whole, but its outcome will not be learnt.
-    closed_locally = 76,     ///< This side closed the object.
-    rejected = 77,           ///< The peer rejected the message; see its condition.
-    released = 78,           ///< The peer released the message: not and never accepted.
-    modified = 79,           ///< The peer modified the message: not accepted, may be resent.
-    stale_delivery = 80,     ///< The delivery belongs to a link that is gone.
-    inbox_overflow = 81,     ///< The user did not take events in time; the session ended.
-    queue_full = 82,         ///< A bounded queue has no room; try again later.
+    invalid_url = 70,          ///< The URL cannot be read; the text says where.
+    resolve_failed = 71,       ///< The host name does not resolve.
+    connect_failed = 72,       ///< Nothing accepts connections there.
+    timed_out = 73,            ///< The deadline passed before the answer came.
+    operation_aborted = 74,    ///< Cancelled by the caller or by the object's end.
+    outcome_unknown = 75,      ///< Sent whole, but its outcome will not be learnt.
+    closed_locally = 76,       ///< This side closed the object.
+    rejected = 77,             ///< The peer rejected the message; see its condition.
+    released = 78,             ///< The peer released the message: not and never accepted.
+    modified = 79,             ///< The peer modified the message: not accepted, may be resent.
+    stale_delivery = 80,       ///< The delivery belongs to a link that is gone.
+    inbox_overflow = 81,       ///< The user did not take events in time; the session ended.
+    queue_full = 82,           ///< A bounded queue has no room; try again later.
+    listen_failed = 83,        ///< The address cannot be listened on; the text says why.
+    not_found = 84,            ///< There is nothing of that name.
+    precondition_failed = 85,  ///< What is there differs from what was asked for.
 };
 
 /// The category named "sluice".

@@ -91,12 +91,15 @@ void delivery_inbox::on_transfer(receiver& link, transfer const& t, bytes_view p
         return on_stray_transfer(t);
     if (!count_frame(t))
         return;
-    auto const first = link.partial_ == nullptr && !link.half_waits_;
+    // With frames of the link waiting, the newest of them tells whether a delivery is half here.
+    auto const first = link.waiting_frames_ > 0 ? !link.half_waits_ : link.partial_ == nullptr;
     if (first ? !check_first(link, t) : !check_continuation(link, t))
         return;
-    if (must_wait(link, first, payload.size())) [[unlikely]]
+    if (must_wait(link, first, payload.size())) [[unlikely]] {
+        if (!first && link.waiting_frames_ == 0)
+            link.half_id_ = link.partial_->id_;
         wait(link, t, payload, first);
-    else
+    } else
         admit(link, t, payload, first);
     request_window_if_due();
 }

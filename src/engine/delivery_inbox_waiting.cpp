@@ -31,6 +31,13 @@ void delivery_inbox::wait(receiver& link, transfer const& t, bytes_view payload,
         admit_oldest();
 }
 
+std::size_t delivery_inbox::held_bytes() const noexcept
+{
+    auto held = buffered_;
+    for (std::size_t i = 0; i < waiting_.size(); ++i) held += waiting_[i].payload.size();
+    return held;
+}
+
 /// Whether a frame that waits would have to wait now.
 bool delivery_inbox::over(waiting_frame const& f) const noexcept
 {

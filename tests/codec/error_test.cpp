@@ -9,7 +9,7 @@
 namespace sluice {
 namespace {
 
-constexpr int last_error = static_cast<int>(error::queue_full);
+constexpr int last_error = static_cast<int>(error::precondition_failed);
 
 bool is_declared(int value)
 {

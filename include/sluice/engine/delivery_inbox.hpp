@@ -43,6 +43,7 @@ public:
     transfer_id counted() const noexcept { return counted_; }
     /// Takes the peer's value (tolerant sessions).
     void take_next_incoming_id(transfer_id value) noexcept { next_incoming_id_ = value; }
+    std::size_t held_bytes() const noexcept;
 
 private:
     struct waiting_frame {

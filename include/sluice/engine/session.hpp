@@ -65,6 +65,8 @@ public:
         return queue_.remote_incoming_window();
     }
     session_counters const& counters() const noexcept { return counters_; }
+    /// Octets of messages held here: unfinished, not taken by the owner, or waiting for room.
+    std::size_t buffered_bytes() const noexcept { return inbox_.held_bytes(); }
 
     /// Calls `f(link&)` for each link that is not forgotten.
     template <class F>

@@ -1,0 +1,86 @@
+// Settings of a node and its queues: plain structs with defaults, and the limit's answer beside
+// each.
+#pragma once
+
+#include <sluice/engine/options.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace sluice::node {
+
+using std::chrono::milliseconds;
+
+/// What a full queue does with one more message.
+enum class when_full : std::uint8_t {
+    reject,    ///< `rejected` with amqp:resource-limit-exceeded; a pre-settled one ends its link
+    withhold,  ///< its senders get no credit until there is room
+};
+
+struct queue_options {
+    std::uint64_t length_max = 10'000'000;  ///< messages, those at consumers included
+    std::uint64_t bytes_max = 1ull << 30;   ///< octets of them
+    when_full full = when_full::reject;
+    std::string dead_letter{};  ///< where rejected messages go; empty: they are dropped
+};
+
+struct node_options {
+    std::string container_id = "sluice-node";  ///< [2.7.1]
+    bool auto_create = true;  ///< a queue comes into being with the first link or message to it
+    queue_options queue{};    ///< of queues that are created without options of their own
+    std::size_t queues_max = 100'000;  ///< beyond: amqp:resource-limit-exceeded on the link
+
+    /// The check of PLAIN. Set: ANONYMOUS and connections without SASL are refused. Called on a
+    /// thread of its own, one call at a time.
+    std::function<bool(std::string_view user, std::string_view password)> check_password{};
+
+    engine::flow_policy policy = engine::flow_policy::strict;
+    std::size_t connections_max = 10'000;    ///< beyond: the next waits in the backlog
+    milliseconds handshake_timeout{10'000};  ///< to the peer's open; then the socket is closed
+    milliseconds idle_timeout{60'000};       ///< silence; then amqp:resource-limit-exceeded [2.4.5]
+    std::uint32_t max_frame_size = 65536;    ///< beyond: amqp:connection:framing-error
+    std::uint16_t channel_max = 255;         ///< sessions a connection, less one
+    std::uint32_t handle_max = 1023;         ///< links a session, less one
+    std::uint64_t message_size_max = 128u << 20;  ///< beyond: amqp:link:message-size-exceeded
+    std::uint32_t incoming_window = 1024;         ///< transfer frames a session
+    std::uint32_t credit = 500;                   ///< of a sender's link, kept topped up
+    std::uint32_t unsettled_max = 20'000;  ///< deliveries at one consumer; more wait for answers
+    /// Octets of half-received messages: of one connection (amqp:resource-limit-exceeded closes it)
+    /// and of all.
+    std::size_t connection_buffered_max = 256u << 20;
+    std::size_t buffered_max = 1u << 30;
+    std::uint64_t stored_max = 4ull << 30;  ///< octets of all queues; beyond: as a full queue
+    std::size_t suspended_max = 10'000;     ///< detached links that are remembered; the oldest goes
+    milliseconds stop_timeout{5'000};       ///< for what is in flight when the node stops
+};
+
+/// What a node has done, true at one moment not long ago.
+struct node_stats {
+    std::uint64_t connections = 0;  ///< open now
+    std::uint64_t connections_accepted = 0;
+    std::uint64_t links = 0;  ///< attached now
+    std::uint64_t queues = 0;
+    std::uint64_t messages = 0;  ///< in queues and at consumers
+    std::uint64_t bytes = 0;     ///< octets of them
+    std::uint64_t received = 0;  ///< messages taken in
+    std::uint64_t delivered = 0;
+    std::uint64_t accepted = 0;  ///< by consumers
+    std::uint64_t released = 0;
+    std::uint64_t rejected = 0;  ///< by consumers
+    std::uint64_t refused = 0;   ///< by this node
+    std::uint64_t expired = 0;
+};
+
+struct queue_info {
+    std::string name{};
+    std::uint64_t length = 0;  ///< messages, those at consumers included
+    std::uint64_t ready = 0;   ///< messages that no consumer has
+    std::uint64_t bytes = 0;
+    std::uint64_t consumers = 0;
+    std::uint64_t producers = 0;
+};
+
+}  // namespace sluice::node

@@ -1,0 +1,274 @@
+// Links as their peers want them: to a queue, to a new one, to anywhere, to the management.
+#include "node/attach.hpp"
+
+#include "node/consumer.hpp"
+#include "node/management.hpp"
+#include "node/node_core.hpp"
+#include "node/producer.hpp"
+
+#include <sluice/codec/writer.hpp>
+
+namespace sluice::node::detail {
+namespace {
+
+constexpr std::size_t address_max = 1'024;
+constexpr std::uint64_t coordinator_code = 0x30;
+constexpr std::string_view outcome_names[] = {"amqp:accepted:list", "amqp:rejected:list",
+                                              "amqp:released:list", "amqp:modified:list"};
+
+/// An attach that is being answered.
+struct request {
+    peer& who;
+    engine::link& link;
+    source from{};
+    target to{};
+    engine::link_options answer{};
+    std::unique_ptr<suspended> before{};
+
+    node_core& core() const { return who.core(); }
+    attach const& asked() const { return link.remote_attach(); }
+    void refuse(std::string_view condition, std::string text)
+    {
+        std::ignore = link.refuse(
+            {.condition = std::string{condition}, .description = std::move(text), .info = {}});
+    }
+};
+
+expiry expiry_of(symbol policy) noexcept
+{
+    return policy == symbol{"link-detach"}        ? expiry::link_detach
+           : policy == symbol{"connection-close"} ? expiry::connection_close
+           : policy == symbol{"never"}            ? expiry::never
+                                                  : expiry::session_end;
+}
+
+/// The address, if it is one; else why not.
+std::optional<std::string> address_of(request& r, raw_value raw, char const* whose)
+{
+    if (is_null(raw))
+        return std::string{};
+    auto const text = as<std::string_view>(raw);
+    if (!text) {
+        r.refuse(condition::not_implemented, std::string{"the address of the "} + whose
+                                                 + " is not a string, and others are not known here"
+                                                   " [3.5.3]");
+        return std::nullopt;
+    }
+    if (text->size() > address_max) {
+        r.refuse(condition::invalid_field,
+                 std::string{"the address of the "} + whose + " has " + std::to_string(text->size())
+                     + " octets, more than " + std::to_string(address_max));
+        return std::nullopt;
+    }
+    return std::string{*text};
+}
+
+/// The queue that the link is for. Null: refused.
+std::shared_ptr<queue> find_queue(request& r, std::string const& address, bool dynamic,
+                                  raw_value node_properties)
+{
+    amqp_error why;
+    if (dynamic && !address.empty()) {
+        r.refuse(condition::invalid_field,
+                 "dynamic is true and there is an address: one of both [3.5.3]");
+        return nullptr;
+    }
+    auto found = dynamic ? r.core().make_dynamic(r.link, lifetime_of(node_properties), why)
+                         : r.core().find_or_create(address, why);
+    if (!found)
+        r.refuse(why.condition, why.description);
+    return found;
+}
+
+bytes dynamic_properties(raw_value asked)
+{
+    bytes out;
+    auto const wanted = map_reader{asked}.find("lifetime-policy");
+    map_writer map{out};
+    map.add(symbol{"lifetime-policy"},
+            wanted.empty() ? raw_value{encoded_delete_on_close} : wanted);
+    map.finish();
+    return out;
+}
+
+symbols granted(symbols asked, std::vector<symbol>& keep)
+{
+    for (std::size_t i = 0; i < asked.size(); ++i)
+        if (asked.at(i) == symbol{"queue"})
+            keep.push_back("queue");
+    return symbols{std::span<symbol const>{keep}};
+}
+
+/// The source as it is in force: an address of ours, no filter that is not applied, the outcomes
+/// that are understood here. [3.5.3]
+bytes answer_source(request& r, std::string const& address)
+{
+    auto s = r.from;
+    bytes const name = encoded(std::string_view{address});
+    bytes const properties = s.dynamic ? dynamic_properties(s.dynamic_node_properties) : bytes{};
+    std::vector<symbol> outcomes;
+    for (auto const known : outcome_names)
+        if (s.outcomes.size() == 0 || s.outcomes.contains(known))
+            outcomes.emplace_back(known);
+    std::vector<symbol> capabilities;
+    s.address = {name};
+    s.durable = terminus_durability::none;  // nothing survives this process
+    s.dynamic_node_properties = {properties};
+    s.distribution_mode = s.distribution_mode == symbol{"copy"} ? "copy" : "move";
+    s.filter = {};
+    s.outcomes = symbols{std::span<symbol const>{outcomes}};
+    s.capabilities = granted(s.capabilities, capabilities);
+    return encoded(s);
+}
+
+bytes answer_target(request& r, std::string const& address)
+{
+    auto t = r.to;
+    bytes const name = address.empty() ? bytes{} : encoded(std::string_view{address});
+    bytes const properties = t.dynamic ? dynamic_properties(t.dynamic_node_properties) : bytes{};
+    std::vector<symbol> capabilities;
+    t.address = {name};
+    t.durable = terminus_durability::none;
+    t.dynamic_node_properties = {properties};
+    t.capabilities = granted(t.capabilities, capabilities);
+    return encoded(t);
+}
+
+bytes copy(raw_value v) { return {v.encoded.begin(), v.encoded.end()}; }
+
+/// Our attach, and from then on `made` sees to the link.
+void accept(request& r, std::unique_ptr<node_link> made)
+{
+    auto const& a = r.asked();
+    r.answer.snd_settle_mode = a.snd_settle_mode;
+    r.answer.rcv_settle_mode = a.rcv_settle_mode;
+    auto& key_of = *made;
+    r.core().remember(key_of);
+    r.who.add(r.link, std::move(made));
+    if (auto const failed = r.link.attach(std::move(r.answer)))
+        r.who.close(condition::internal_error, "attach: " + failed.message());
+}
+
+/// As much of the unsettled map as an attach may carry. [2.6.13]
+void tell_unsettled(request& r)
+{
+    auto const room = r.who.engine().outgoing_frame_max() / 2;
+    bytes out;
+    map_writer map{out};
+    auto const add = [&](bytes const& tag, raw_value state) {
+        if (out.size() + tag.size() + state.encoded.size() > room) {
+            r.answer.incomplete_unsettled = true;
+            return;
+        }
+        map.add(bytes_view{tag}, state);
+    };
+    constexpr std::byte null[]{std::byte{0x40}};
+    for (auto const& d : r.before->unsettled) add(d.tag, {null});
+    for (auto const& tag : r.before->accepted) add(tag, {encoded_accepted});
+    map.finish();
+    r.answer.unsettled = std::move(out);
+}
+
+void attach_consumer(request& r)
+{
+    auto const address = address_of(r, r.from.address, "source");
+    if (!address)
+        return;
+    auto& sender = static_cast<engine::sender&>(r.link);
+    r.answer.manual_drain = true;
+    r.answer.target = copy(r.asked().target);
+    if (*address == management_address) {
+        r.answer.source = answer_source(r, *address);
+        auto const reply_to = as<std::string_view>(r.to.address).value_or(std::string_view{});
+        return accept(r, std::make_unique<reply_link>(r.who, sender, std::string{reply_to}));
+    }
+    auto const found = find_queue(r, *address, r.from.dynamic, r.from.dynamic_node_properties);
+    if (!found)
+        return;
+    r.answer.source = answer_source(r, found->name());
+    if (r.before)
+        tell_unsettled(r);
+    auto made = std::make_unique<consumer>(
+        r.who, sender, found,
+        consumer::settings{.browse = r.from.distribution_mode == symbol{"copy"},
+                           .default_outcome = copy(r.from.default_outcome),
+                           .when = expiry_of(r.from.expiry_policy),
+                           .timeout = r.from.timeout});
+    if (r.before && r.before->from == found)
+        made->resume(std::move(r.before), r.asked().unsettled);
+    accept(r, std::move(made));
+    if (r.before)
+        r.before->expire();  // it was another queue's
+}
+
+void attach_producer(request& r)
+{
+    auto const address = address_of(r, r.to.address, "target");
+    if (!address)
+        return;
+    auto& receiver = static_cast<engine::receiver&>(r.link);
+    r.answer.source = copy(r.asked().source);
+    r.answer.max_message_size = r.core().options().message_size_max;
+    r.answer.credit_window = r.core().options().credit;
+    if (*address == management_address) {
+        r.answer.target = answer_target(r, *address);
+        return accept(r, std::make_unique<management_link>(r.who, receiver));
+    }
+    std::shared_ptr<queue> found;
+    if (r.to.dynamic || !address->empty()) {
+        found = find_queue(r, *address, r.to.dynamic, r.to.dynamic_node_properties);
+        if (!found)
+            return;
+        if (found->withholds())
+            r.answer.credit_window = 0;
+    }
+    r.answer.target = answer_target(r, found ? found->name() : std::string{});
+    if (r.before)
+        tell_unsettled(r);
+    auto const& outcomes = r.from.outcomes;
+    auto made = std::make_unique<producer>(
+        r.who, receiver, std::move(found),
+        producer::settings{.can_reject =
+                               outcomes.size() == 0 || outcomes.contains("amqp:rejected:list"),
+                           .when = expiry_of(r.to.expiry_policy),
+                           .timeout = r.to.timeout});
+    if (r.before)
+        made->resume(std::move(r.before->accepted));
+    accept(r, std::move(made));
+}
+
+}  // namespace
+
+void attach_link(peer& p, engine::link& l)
+{
+    auto const& a = l.remote_attach();
+    request r{.who = p, .link = l};
+    auto in_source = a.source.encoded;
+    auto in_target = a.target.encoded;
+    auto const sends = l.role() == role::sender;
+    auto const& decisive = sends ? a.source : a.target;
+    if (is_null(decisive))
+        return r.refuse(condition::invalid_field,
+                        sends ? "an attach without a source: there is nothing to send from [2.6.3]"
+                              : "an attach without a target: there is nowhere to send to [2.6.3]");
+    decode_fault fault;
+    auto const coordinates = !sends && peek_descriptor(in_target) == coordinator_code;
+    if (coordinates)
+        return r.refuse(condition::not_implemented,
+                        "transactions are not available here: no coordinator [4.2]");
+    if ((!is_null(a.source) && decode(in_source, r.from, &fault))
+        || (!is_null(a.target) && decode(in_target, r.to, &fault)))
+        return r.refuse(condition::invalid_field, "the attach's terminus: " + fault.message());
+    link_key const key{.container = p.container_id(), .name = l.name(), .ours = l.role()};
+    p.core().steal(key);
+    r.before = p.core().take_suspended(key);
+    if (r.before && is_null(a.unsettled)) {  // not a resume: the peer begins anew
+        r.before->expire();
+        r.before.reset();
+    }
+    sends ? attach_consumer(r) : attach_producer(r);
+    if (r.before)
+        r.before->expire();
+}
+
+}  // namespace sluice::node::detail

@@ -1,0 +1,314 @@
+// Messages on their way out, and what their receivers say of them.
+#include "node/consumer.hpp"
+
+#include "node/node_core.hpp"
+#include "node/peer.hpp"
+
+#include <sluice/codec/reader.hpp>
+
+namespace sluice::node::detail {
+namespace {
+
+// What is queued ahead of the socket for one link: enough to keep it busy. The rest stays where
+// another consumer can have it.
+constexpr std::size_t ahead_max = 1'000;
+constexpr std::size_t ahead_bytes_max = 1u << 20;
+
+}  // namespace
+
+consumer::consumer(peer& p, engine::sender& s, std::shared_ptr<queue> from, settings how)
+    : node_link{p, s}, sender_{s}, from_{std::move(from)}, how_{std::move(how)}
+{
+    from_->add(*this);
+}
+
+consumer::~consumer()
+{
+    from_->remove(*this);
+    while (first_) std::ignore = release(*first_);
+}
+
+void consumer::keep(lent& l) noexcept
+{
+    l.before = last_;
+    (last_ ? last_->after : first_) = &l;
+    last_ = &l;
+    ++count_;
+}
+
+/// Takes the message out of `l`, which is gone then.
+entry consumer::release(lent& l) noexcept
+{
+    (l.before ? l.before->after : first_) = l.after;
+    (l.after ? l.after->before : last_) = l.before;
+    --count_;
+    if (l.delivery)
+        l.delivery->context = nullptr;
+    auto what = std::move(l.what);
+    delete &l;
+    return what;
+}
+
+// ---- out
+
+bool consumer::has_room() const
+{
+    return attached_ && !ended() && !held_up_ && sender_.free_credit() > 0
+           && count_ < owner().core().options().unsettled_max;
+}
+
+result<engine::outgoing_delivery*> consumer::send(lent& l, bool resumed)
+{
+    auto const& m = *l.what.message;
+    l.head = m.head(owner().core().now());
+    engine::payload const body{.head = l.head, .tail = m.tail(l.head)};
+    auto const presettled = sender_.snd_settle_mode() == sender_settle_mode::settled;
+    return sender_.send(body, {.settled = presettled,
+                               .notify_sent = presettled,
+                               .resume = resumed,
+                               .message_format = m.format(),
+                               .tag = resumed ? bytes_view{l.tag} : bytes_view{},
+                               .context = &l});
+}
+
+bool consumer::take(entry& e)
+{
+    auto* const l = new lent{.to = this, .what = std::move(e)};
+    auto const made = send(*l);
+    if (!made) {  // larger than its link takes: somebody else's
+        e = std::move(l->what);
+        delete l;
+        return false;
+    }
+    l->delivery = *made;
+    l->what.message->set_acquired();
+    unsent_bytes_ += l->what.message->size();
+    keep(*l);
+    owner().core().count_delivered();
+    if (sender_.queued() >= ahead_max || unsent_bytes_ >= ahead_bytes_max) {
+        held_up_ = true;
+        owner().call_when_written(*this);
+    }
+    owner().touch();
+    return true;
+}
+
+/// Whatever may be sent now is.
+void consumer::more()
+{
+    if (ended())
+        return;
+    sender_.set_available(static_cast<std::uint32_t>(
+        std::min<std::uint64_t>(from_->ready(), std::numeric_limits<std::int32_t>::max())));
+    if (how_.browse) {
+        browse();
+    } else if (has_room()) {
+        from_->line_up(*this);
+        from_->dispatch();
+    }
+    answer_drain();
+}
+
+void consumer::browse()
+{
+    while (has_room()) {
+        auto const* const next = from_->after(browsed_);
+        if (!next)
+            return;
+        browsed_ = next->sequence;
+        entry copy{.sequence = next->sequence, .message = next->message};
+        std::ignore = take(copy);
+    }
+}
+
+void consumer::answer_drain()
+{
+    if (!draining_ || held_up_)
+        return;
+    auto const something =
+        how_.browse ? from_->after(browsed_) != nullptr : from_->has_message_for(*this);
+    if (something && has_room())
+        return;
+    draining_ = false;
+    sender_.drained();
+    owner().touch();
+}
+
+void consumer::on_written()
+{
+    held_up_ = false;
+    if (sender_.queued() == 0)
+        unsent_bytes_ = 0;
+    if (sender_.queued() >= ahead_max || unsent_bytes_ >= ahead_bytes_max) {
+        held_up_ = true;
+        return owner().call_when_written(*this);
+    }
+    more();
+}
+
+// ---- events
+
+void consumer::on_attached()
+{
+    attached_ = true;
+    if (before_) {
+        std::map<bytes, raw_value> known;
+        for (map_reader map{{remote_unsettled_}}; auto const e = map.next();)
+            if (auto const tag = as<bytes_view>(e->key))
+                known.emplace(bytes(tag->begin(), tag->end()), e->value);
+        auto const before = std::move(before_);
+        for (auto& r : before->unsettled) {
+            auto const it = known.find(r.tag);
+            if (it == known.end())
+                from_->give_back(std::move(r.what));  // the peer has never had it, or forgot it
+            else
+                resume_one(r, it->second);
+        }
+    }
+    more();
+}
+
+void consumer::on_event(engine::event const& e)
+{
+    using kind = engine::event_kind;
+    switch (e.kind) {
+    case kind::credit: return more();
+    case kind::drain_requested: draining_ = true; return more();
+    default: break;
+    }
+    auto* const l = e.outgoing ? static_cast<lent*>(e.outgoing->context) : nullptr;
+    if (!l || !e.final)
+        return;
+    auto const was_full = count_ >= owner().core().options().unsettled_max;
+    if (e.kind == kind::sent)
+        settle_entry(release(*l), engine::outcome_kind::accepted, {});
+    else if (e.kind == kind::outcome)
+        settle(*l, e.outgoing->outcome(), e.outgoing->remote_state());
+    else if (e.kind == kind::aborted && !ended())
+        settle_entry(release(*l), engine::outcome_kind::released, {});
+    if (was_full)
+        more();
+}
+
+void consumer::settle(lent& l, engine::outcome_kind kind, raw_value state)
+{
+    using outcome = engine::outcome_kind;
+    auto const terminal = kind == outcome::accepted || kind == outcome::rejected
+                          || kind == outcome::released || kind == outcome::modified;
+    bytes const copy(state.encoded.begin(),
+                     state.encoded.end());  // the delivery's own goes with it
+    auto what = release(l);
+    if (terminal)
+        return settle_entry(std::move(what), kind, {copy});
+    // Settled without an outcome: the source's default, or an attempt that failed. [3.5.3]
+    raw_value const otherwise{how_.default_outcome};
+    auto const by_default = engine::kind_of(otherwise);
+    if (by_default != outcome::none && by_default != outcome::unknown)
+        return settle_entry(std::move(what), by_default, otherwise);
+    what.message->count_failure();
+    settle_entry(std::move(what), outcome::released, {});
+}
+
+void consumer::settle_entry(entry e, engine::outcome_kind kind, raw_value state)
+{
+    if (how_.browse)
+        return;
+    auto& core = owner().core();
+    switch (kind) {
+    case engine::outcome_kind::accepted: core.count_accepted(); return from_->done(e);
+    case engine::outcome_kind::rejected: core.count_rejected(); return from_->bury(e);
+    default: break;
+    }
+    delivery_state decoded;
+    if (kind == engine::outcome_kind::modified && !decode(state, decoded)) {
+        if (auto const* const m = std::get_if<modified>(&decoded)) {
+            if (m->delivery_failed.value_or(false))
+                e.message->count_failure();
+            if (m->undeliverable_here.value_or(false))
+                e.refused_by.push_back(id());
+            e.message->annotate(m->message_annotations);
+        }
+    }
+    core.count_released();
+    from_->give_back(std::move(e));
+}
+
+// ---- the end, and what comes after it
+
+void consumer::on_removed()
+{
+    detach(condition::resource_deleted, "queue '" + from_->name() + "' was deleted");
+}
+
+void consumer::on_ended(ending how)
+{
+    set_ended();
+    from_->remove(*this);
+    auto const expires =
+        how == ending::closed || (how_.when == expiry::link_detach && how_.timeout == 0);
+    if (!expires && !how_.browse && !from_->removed())
+        return suspend(how);
+    while (first_) {
+        auto const begun = first_->delivery && first_->delivery->sent_bytes() > 0;
+        auto what = release(*first_);
+        if (how_.browse)
+            continue;
+        if (begun)
+            what.message->count_failure();
+        from_->give_back(std::move(what));
+    }
+}
+
+/// What was not begun is for anybody; what the peer may have waits for the link to come back.
+void consumer::suspend(ending how)
+{
+    auto s = std::make_unique<suspended>();
+    s->key = key();
+    s->from = from_;
+    s->when = how_.when;
+    s->timeout = how_.timeout;
+    s->session = how == ending::detached ? &sender_.session() : nullptr;
+    s->connection = how == ending::connection ? nullptr : &owner();
+    while (first_) {
+        auto const* const d = first_->delivery;
+        if (!d || d->sent_bytes() == 0) {
+            from_->give_back(release(*first_));
+            continue;
+        }
+        bytes tag(d->tag().begin(), d->tag().end());
+        s->unsettled.push_back({.tag = std::move(tag), .what = release(*first_)});
+    }
+    owner().core().suspend(std::move(s), how);
+}
+
+void consumer::resume(std::unique_ptr<suspended> before, raw_value remote_unsettled)
+{
+    before_ = std::move(before);
+    remote_unsettled_.assign(remote_unsettled.encoded.begin(), remote_unsettled.encoded.end());
+}
+
+/// The peer knows the delivery. It has an outcome for it, or wants the rest.
+void consumer::resume_one(remembered& r, raw_value remote)
+{
+    auto const kind = engine::kind_of(remote);
+    using outcome = engine::outcome_kind;
+    if (kind == outcome::accepted || kind == outcome::rejected || kind == outcome::released
+        || kind == outcome::modified) {
+        settle_entry(std::move(r.what), kind, remote);
+        std::ignore =
+            sender_.send(engine::payload{{}, {}},
+                         {.settled = true, .resume = true, .tag = r.tag, .state = remote});
+        return;
+    }
+    auto* const l = new lent{.to = this, .what = std::move(r.what), .tag = std::move(r.tag)};
+    auto const made = send(*l, true);
+    if (!made) {
+        from_->give_back(std::move(l->what));
+        delete l;
+        return;
+    }
+    l->delivery = *made;
+    keep(*l);
+}
+
+}  // namespace sluice::node::detail

@@ -1,0 +1,78 @@
+// A link that takes messages out of a queue.
+#pragma once
+
+#include "node/node_link.hpp"
+#include "node/queue.hpp"
+#include "node/suspended.hpp"
+
+namespace sluice::node::detail {
+
+class consumer;
+
+/// A message at a consumer. Lives until the engine is done with the delivery, or the link is over.
+struct lent {
+    consumer* to = nullptr;
+    lent* before = nullptr;
+    lent* after = nullptr;
+    entry what{};
+    bytes head{};
+    bytes tag{};  // of one that is resumed
+    engine::outgoing_delivery* delivery = nullptr;
+};
+
+class consumer final : public node_link, public queue_reader {
+public:
+    struct settings {
+        bool browse = false;
+        bytes default_outcome{};  ///< of what is settled without one; encoded, or empty
+        expiry when{};            ///< what becomes of it when it is detached
+        std::uint32_t timeout = 0;
+    };
+    consumer(peer& p, engine::sender& s, std::shared_ptr<queue> from, settings how);
+    ~consumer() override;
+
+    /// What an earlier link of this name had not settled; sent again once attached. [2.6.13]
+    void resume(std::unique_ptr<suspended> before, raw_value remote_unsettled);
+
+    // node_link
+    void on_attached() override;
+    void on_event(engine::event const& e) override;
+    void on_written() override;
+    void on_ended(ending how) override;
+
+    // queue_reader
+    std::uint64_t id() const noexcept override { return node_link::id(); }
+    bool has_room() const override;
+    bool take(entry& e) override;
+    bool browses() const noexcept override { return how_.browse; }
+    void on_message() override { browse(); }
+    void on_removed() override;
+
+private:
+    void more();
+    void browse();
+    void answer_drain();
+    result<engine::outgoing_delivery*> send(lent& l, bool resumed = false);
+    void settle(lent& l, engine::outcome_kind kind, raw_value state);
+    void settle_entry(entry e, engine::outcome_kind kind, raw_value state);
+    void suspend(ending how);
+    void keep(lent& l) noexcept;
+    entry release(lent& l) noexcept;
+    void resume_one(remembered& r, raw_value remote);
+
+    engine::sender& sender_;
+    std::shared_ptr<queue> from_;
+    settings how_;
+    lent* first_ = nullptr;
+    lent* last_ = nullptr;
+    std::size_t count_ = 0;
+    std::size_t unsent_bytes_ = 0;  // at most of what was queued since on_written()
+    std::uint64_t browsed_ = 0;     // sequence of the last message seen
+    bool attached_ = false;
+    bool held_up_ = false;  // by what is queued here already
+    bool draining_ = false;
+    std::unique_ptr<suspended> before_;
+    bytes remote_unsettled_;  // an encoded map
+};
+
+}  // namespace sluice::node::detail

@@ -1,0 +1,164 @@
+// The node on its thread: queues by name, connections, links that are away, and the clock.
+#pragma once
+
+#include "client/container_core.hpp"
+#include "node/node_link.hpp"
+#include "node/queue.hpp"
+#include "node/suspended.hpp"
+
+#include <sluice/net/tcp_listener.hpp>
+#include <sluice/node/node.hpp>
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/thread_pool.hpp>
+
+#include <atomic>
+#include <future>
+#include <map>
+#include <unordered_map>
+
+namespace sluice::node::detail {
+
+class peer;
+
+/// When a dynamic node goes. [3.5.10-13]
+enum class lifetime : std::uint8_t { close, no_links, no_messages, no_links_or_messages };
+lifetime lifetime_of(raw_value node_properties) noexcept;
+/// delete-on-close, encoded: what is given where nothing was asked for.
+inline constexpr std::array<std::byte, 4> encoded_delete_on_close_octets{
+    std::byte{0x00}, std::byte{0x53}, std::byte{0x2b}, std::byte{0x45}};
+inline constexpr bytes_view encoded_delete_on_close{encoded_delete_on_close_octets};
+
+class node_core {
+public:
+    explicit node_core(node_options options);
+    ~node_core();
+
+    // ---- any thread
+
+    result<std::uint16_t> listen(std::string const& host, std::uint16_t port, std::string* fault);
+    void stop();
+    node_stats stats() const noexcept;
+    /// Runs `f(*this)` on the node's thread and waits. @returns `otherwise` once it has stopped
+    template <class F, class T>
+    T ask(F f, T otherwise);
+
+    // ---- the node's thread
+
+    node_options const& options() const noexcept { return options_; }
+    bytes const& connection_properties() const noexcept { return properties_; }
+    bool stopping() const noexcept { return stopping_; }
+    clock_time now() const noexcept;
+    std::int64_t wall_clock() const noexcept;
+    std::uint64_t next_id() noexcept { return ++last_id_; }
+
+    // queues
+    std::error_code declare(std::string const& name, queue_options const& options);
+    std::error_code remove(std::string const& name);
+    queue* find(std::string_view name) noexcept;
+    std::vector<queue_info> list() const;
+    std::shared_ptr<queue> find_or_create(std::string const& address, amqp_error& why);
+    std::shared_ptr<queue> make_dynamic(engine::link& creator, lifetime how, amqp_error& why);
+    /// @returns why not, or an empty error
+    amqp_error push_to(queue& q, message_ptr const& m);
+    /// Where the message's `to` says.
+    amqp_error relay(message_ptr const& m);
+    void push_to(std::string const& dead_letter, message_ptr const& m);
+    void dispatch_later(queue& q);
+    /// It may be of no more use.
+    void on_idle(queue& q);
+    std::uint64_t stored_bytes() const noexcept { return stats_.bytes; }
+    void on_stored(std::size_t size) noexcept;
+    void on_dropped(std::size_t size) noexcept;
+    void on_dropped_all(std::uint64_t messages, std::uint64_t bytes) noexcept;
+
+    // connections and links
+    void run_later(peer& p);
+    void remove(peer& p);
+    void remember(node_link& l);
+    void forget(node_link& l);
+    /// Ends the link that has this name now, for another of its container wants it. [2.6.1]
+    void steal(link_key const& key);
+    void suspend(std::unique_ptr<suspended> s, ending how);
+    std::unique_ptr<suspended> take_suspended(link_key const& key) { return away_.take(key); }
+    void on_session_ended(engine::session const& s) { away_.on_session_ended(&s, now()); }
+    void check_password(std::string user, std::string password, std::function<void(bool)> done);
+    /// One connection's share has changed. @returns the sum
+    std::size_t on_buffered(std::size_t before, std::size_t after) noexcept;
+
+    void count_link(int change) noexcept { stats_.links += static_cast<std::uint64_t>(change); }
+    void count_received() noexcept { ++stats_.received; }
+    void count_delivered() noexcept { ++stats_.delivered; }
+    void count_accepted() noexcept { ++stats_.accepted; }
+    void count_released() noexcept { ++stats_.released; }
+    void count_rejected() noexcept { ++stats_.rejected; }
+    void count_refused() noexcept { ++stats_.refused; }
+    void count_expired(std::uint64_t n) noexcept { stats_.expired += n; }
+
+private:
+    struct dynamic_node {
+        engine::link const* creator = nullptr;
+        lifetime how = lifetime::close;
+    };
+
+    void on_connection(std::unique_ptr<net::byte_stream> stream);
+    void run_due();
+    void schedule();
+    void drop_idle(queue& q);
+    void on_link_gone(engine::link const& l);
+    bool dynamic_is_over(queue const& q, dynamic_node const& d) const;
+    void erase(queue& q);
+    void arm_timer();
+    void on_timer();
+    void begin_stop(std::promise<void>& done);
+    void go_on_stopping();
+    void publish() noexcept;
+
+    node_options options_;
+    bytes properties_;
+    std::shared_ptr<client::detail::io_thread> io_;
+    std::optional<boost::asio::thread_pool> passwords_;
+    std::mutex stop_mutex_;
+    bool stopped_ = false;  // guarded by it
+    mutable std::mutex stats_mutex_;
+    node_stats published_;  // guarded by it
+
+    // the node's thread
+    boost::asio::steady_timer timer_;
+    boost::asio::steady_timer stop_timer_;
+    std::vector<std::shared_ptr<net::tcp_listener>> listeners_;
+    std::unordered_map<peer*, std::shared_ptr<peer>> peers_;
+    std::map<std::string, std::shared_ptr<queue>, std::less<>> queues_;
+    std::unordered_map<queue const*, dynamic_node> dynamic_;
+    std::map<link_key, node_link*> links_;
+    suspended_links away_;
+    std::vector<std::shared_ptr<peer>> due_peers_;
+    std::vector<std::shared_ptr<queue>> due_queues_;
+    std::vector<std::shared_ptr<queue>> idle_queues_;
+    bool scheduled_ = false;
+    bool stopping_ = false;
+    bool closing_ = false;
+    clock_time stop_at_{0};
+    std::promise<void>* stopped_promise_ = nullptr;
+    std::uint64_t last_id_ = 0;
+    std::size_t buffered_ = 0;
+    std::string dynamic_prefix_;
+    node_stats stats_;
+};
+
+template <class F, class T>
+T node_core::ask(F f, T otherwise)
+{
+    std::promise<T> answer;
+    auto future = answer.get_future();
+    {
+        std::lock_guard const lock{stop_mutex_};  // so that what is posted runs
+        if (stopped_)
+            return otherwise;
+        boost::asio::post(io_->context(), [&] { answer.set_value(f(*this)); });
+    }
+    return future.get();
+}
+
+}  // namespace sluice::node::detail

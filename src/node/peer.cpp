@@ -1,0 +1,274 @@
+// What a peer says, and where it goes.
+#include "node/peer.hpp"
+
+#include "node/attach.hpp"
+#include "node/management.hpp"
+#include "node/node_core.hpp"
+
+namespace sluice::node::detail {
+
+namespace {
+
+/// Octets received between two looks at what is held back: looking costs a walk over the sessions.
+constexpr std::uint64_t watch_every = 256 * 1024;
+
+std::uint32_t to_ms(milliseconds t) noexcept
+{
+    return static_cast<std::uint32_t>(
+        std::clamp<std::int64_t>(t.count(), 0, std::numeric_limits<std::int32_t>::max()));
+}
+
+}  // namespace
+
+// ---- links
+
+node_link::node_link(peer& p, engine::link& l) : peer_{p}, link_{l}, id_{p.core().next_id()} {}
+
+link_key node_link::key() const
+{
+    return {.container = peer_.container_id(), .name = link_.name(), .ours = link_.role()};
+}
+
+void node_link::detach(std::string_view condition, std::string text, bool overtake)
+{
+    amqp_error why{.condition = std::string{condition}, .description = std::move(text), .info = {}};
+    std::ignore = link_.detach(true, std::move(why), overtake);
+    peer_.touch();
+}
+
+peer::peer(node_core& core, std::shared_ptr<client::detail::io_thread> io, settings const& s)
+    : engine_stream{std::move(io), s}, core_{core}
+{
+}
+
+peer::~peer() = default;
+
+void peer::begin(std::unique_ptr<net::byte_stream> stream)
+{
+    auto const& o = core_.options();
+    engine::connection_options e;
+    e.container_id = o.container_id;
+    e.listener = true;
+    e.sasl = o.check_password ? engine::sasl_mode::required : engine::sasl_mode::accepted;
+    e.max_frame_size = o.max_frame_size;
+    e.outgoing_frame_max = o.max_frame_size;
+    e.channel_max = o.channel_max;
+    e.idle_timeout_ms = to_ms(o.idle_timeout);
+    e.handshake_timeout_ms = to_ms(o.handshake_timeout);
+    e.offered_capabilities = {"ANONYMOUS-RELAY"};
+    e.properties = core_.connection_properties();
+    auto mechanisms = o.check_password ? std::vector<std::string>{"PLAIN"}
+                                       : std::vector<std::string>{"PLAIN", "ANONYMOUS"};
+    start(std::move(stream), std::move(e), std::move(mechanisms));
+}
+
+void peer::touch() { core_.run_later(*this); }
+
+void peer::call_when_written(node_link& l) { waiting_.push_back(&l); }
+
+void peer::add(engine::link& l, std::unique_ptr<node_link> made)
+{
+    l.context = made.get();
+    made->place = links_.size();
+    links_.push_back(std::move(made));
+    core_.count_link(1);
+}
+
+void peer::add_reply_link(std::string const& address, reply_link& l) { reply_links_[address] = &l; }
+
+void peer::remove_reply_link(std::string const& address, reply_link const& l) noexcept
+{
+    auto const it = reply_links_.find(address);
+    if (it != reply_links_.end() && it->second == &l)
+        reply_links_.erase(it);
+}
+
+amqp_error peer::reply(std::string const& to, bytes octets)
+{
+    if (auto const it = reply_links_.find(to); it != reply_links_.end()) {
+        if (it->second->send(std::move(octets)))
+            return {};
+        return {condition::resource_limit_exceeded, "'" + to + "' does not take its replies", {}};
+    }
+    auto* const q = core_.find(to);
+    if (!q)
+        return {condition::not_found,
+                "no link of this connection has the target '" + to
+                    + "', and no queue is called so: the reply has nowhere to go",
+                {}};
+    auto const made = message::make(std::move(octets), 0, core_.now(), core_.wall_clock());
+    return core_.push_to(*q, *made);
+}
+
+void peer::close(std::string_view condition, std::string text)
+{
+    std::ignore = engine().close(
+        {.condition = std::string{condition}, .description = std::move(text), .info = {}});
+    touch();
+}
+
+bool peer::at_rest()
+{
+    if (!connected() || !engine().opened())
+        return true;
+    if (output_blocked() || engine().wants_write())
+        return false;
+    auto rest = true;
+    engine().for_each_session([&](engine::session& s) {
+        s.for_each_link([&](engine::link& l) {
+            if (l.role() == role::sender) {
+                auto const& out = static_cast<engine::sender&>(l);
+                rest = rest && out.queued() == 0 && out.unsettled() == 0;
+            }
+        });
+    });
+    return rest;
+}
+
+// ---- events
+
+void peer::on_event(engine::event const& e)
+{
+    using kind = engine::event_kind;
+    switch (e.kind) {
+    case kind::sasl_init: return on_sasl();
+    case kind::connection_requested: return on_open();
+    case kind::connection_closed:
+        while (!links_.empty()) end_link(links_.back()->engine_link(), ending::connection);
+        return;
+    case kind::session_requested: return on_session(*e.session);
+    case kind::session_ended: {
+        auto const lost = engine().state() == engine::connection_state::ended;
+        return end_session(*e.session, lost ? ending::connection : ending::session);
+    }
+    case kind::link_requested: return attach_link(*this, *e.link);
+    case kind::link_detached: {
+        auto const closed = e.link->closed_by_peer() || !e.link->error().empty();
+        end_link(*e.link, closed ? ending::closed : ending::detached);
+        return e.session->forget(*e.link);
+    }
+    default: break;
+    }
+    auto* const l = e.link ? static_cast<node_link*>(e.link->context) : nullptr;
+    if (!l)
+        return;
+    if (e.kind == kind::link_attached)
+        l->on_attached();
+    else
+        l->on_event(e);
+}
+
+void peer::end_link(engine::link& l, ending how)
+{
+    auto* const gone = static_cast<node_link*>(std::exchange(l.context, nullptr));
+    if (!gone)
+        return;
+    gone->on_ended(how);
+    std::erase(waiting_, gone);
+    core_.forget(*gone);
+    core_.count_link(-1);
+    auto const place = gone->place;
+    auto const held = std::move(links_[place]);
+    if (place + 1 != links_.size()) {
+        links_[place] = std::move(links_.back());
+        links_[place]->place = place;
+    }
+    links_.pop_back();
+}
+
+void peer::end_session(engine::session& s, ending how)
+{
+    s.for_each_link([&](engine::link& l) { end_link(l, how); });
+    core_.on_session_ended(s);
+    engine().forget(s);
+}
+
+/// PLAIN is checked elsewhere: whoever looks users up may take its time.
+void peer::on_sasl()
+{
+    auto const& mechanism = engine().sasl_mechanism();
+    if (mechanism == "ANONYMOUS" && !core_.options().check_password)
+        return on_password(true);
+    if (mechanism != "PLAIN")
+        return on_password(false);
+    auto const& response = engine().sasl_bytes();
+    std::string_view const text{reinterpret_cast<char const*>(response.data()), response.size()};
+    auto const first = text.find('\0');
+    auto const second = first == text.npos ? text.npos : text.find('\0', first + 1);
+    if (second == text.npos || text.find('\0', second + 1) != text.npos)
+        return on_password(false);
+    if (!core_.options().check_password)
+        return on_password(true);
+    core_.check_password(std::string{text.substr(first + 1, second - first - 1)},
+                         std::string{text.substr(second + 1)},
+                         [self = std::static_pointer_cast<peer>(shared_from_this())](bool good) {
+                             self->on_password(good);
+                             self->run();
+                         });
+}
+
+void peer::on_password(bool good)
+{
+    if (connected())
+        std::ignore = engine().sasl_outcome(good ? sasl_code::ok : sasl_code::auth);
+}
+
+void peer::on_open()
+{
+    container_id_ = std::string{engine().remote_open().container_id};
+    if (core_.stopping())
+        return close(condition::connection_forced, "the node is stopping");
+    std::ignore = engine().open();
+}
+
+void peer::on_session(engine::session& s)
+{
+    auto const& o = core_.options();
+    engine::session_options e;
+    e.incoming_window = o.incoming_window;
+    e.handle_max = o.handle_max;
+    e.policy = o.policy;
+    std::ignore = s.begin(std::move(e));
+}
+
+void peer::on_written()
+{
+    if (waiting_.empty())
+        return;
+    for (auto* const l : std::exchange(waiting_, {})) l->on_written();
+}
+
+client::detail::clock_time peer::on_turn_end()
+{
+    if (connected() && engine().counters().bytes_received - watched_at_ >= watch_every)
+        watch_buffers();
+    return client::detail::clock_time::max();
+}
+
+/// Bodies that are half here are bounded for each link and session; of many sessions, here.
+void peer::watch_buffers()
+{
+    watched_at_ = engine().counters().bytes_received;
+    std::size_t held = 0;
+    engine().for_each_session([&](engine::session& s) { held += s.buffered_bytes(); });
+    auto const in_all = core_.on_buffered(buffered_, held);
+    buffered_ = held;
+    auto const& o = core_.options();
+    if (held > o.connection_buffered_max)
+        close(condition::resource_limit_exceeded,
+              std::to_string(held) + " octets of unfinished messages on this connection, more than "
+                  + std::to_string(o.connection_buffered_max));
+    else if (in_all > o.buffered_max && held > watch_every)
+        close(condition::resource_limit_exceeded, "the node holds " + std::to_string(in_all)
+                                                      + " octets of unfinished messages, more than "
+                                                      + std::to_string(o.buffered_max));
+}
+
+void peer::on_gone()
+{
+    while (!links_.empty()) end_link(links_.back()->engine_link(), ending::connection);
+    core_.on_buffered(buffered_, 0);
+    core_.remove(*this);
+}
+
+}  // namespace sluice::node::detail

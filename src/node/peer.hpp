@@ -1,0 +1,67 @@
+// A connection of the node: SASL, open, sessions, and the links that it owns.
+#pragma once
+
+#include "client/engine_stream.hpp"
+#include "node/node_link.hpp"
+
+#include <map>
+#include <memory>
+#include <vector>
+
+namespace sluice::node::detail {
+
+class node_core;
+class reply_link;
+
+class peer final : public client::detail::engine_stream {
+public:
+    peer(node_core& core, std::shared_ptr<client::detail::io_thread> io, settings const& s);
+    ~peer() override;
+
+    void begin(std::unique_ptr<net::byte_stream> stream);
+
+    node_core& core() const noexcept { return core_; }
+    std::string const& container_id() const noexcept { return container_id_; }
+    /// Something was queued for it: it writes as soon as the others of this moment are done.
+    void touch();
+    /// `l` is told once more octets are out.
+    void call_when_written(node_link& l);
+    /// Keeps `made`, which is the owner's side of `l`, until the link is over.
+    void add(engine::link& l, std::unique_ptr<node_link> made);
+    /// The link is over for the node, whatever the engine still has to say of it.
+    void end_link(engine::link& l, ending how);
+    /// Ends the connection, telling why, at once or after what is in flight.
+    void close(std::string_view condition, std::string text);
+    void add_reply_link(std::string const& address, reply_link& l);
+    void remove_reply_link(std::string const& address, reply_link const& l) noexcept;
+    /// Sends a reply to a link of this connection, or to a queue. @returns why not
+    amqp_error reply(std::string const& to, bytes octets);
+    /// Nothing is on its way or waits for an answer.
+    bool at_rest();
+    std::size_t buffered() const noexcept { return buffered_; }
+
+    bool due = false;  // in the core's list of those to run
+
+private:
+    void on_event(engine::event const& e) override;
+    void on_written() override;
+    client::detail::clock_time on_turn_end() override;
+    void on_gone() override;
+
+    void on_sasl();
+    void on_password(bool good);
+    void on_open();
+    void on_session(engine::session& s);
+    void end_session(engine::session& s, ending how);
+    void watch_buffers();
+
+    node_core& core_;
+    std::string container_id_;
+    std::vector<std::unique_ptr<node_link>> links_;
+    std::map<std::string, reply_link*> reply_links_;  // by their targets' addresses
+    std::vector<node_link*> waiting_;                 // for room
+    std::size_t buffered_ = 0;
+    std::uint64_t watched_at_ = 0;  // octets received
+};
+
+}  // namespace sluice::node::detail

@@ -1,0 +1,121 @@
+// Messages on their way in.
+#include "node/producer.hpp"
+
+#include "node/node_core.hpp"
+#include "node/outcomes.hpp"
+#include "node/peer.hpp"
+
+namespace sluice::node::detail {
+
+producer::producer(peer& p, engine::receiver& r, std::shared_ptr<queue> to, settings how)
+    : node_link{p, r}, receiver_{r}, to_{std::move(to)}, how_{how}
+{
+}
+
+producer::~producer()
+{
+    if (added_)
+        to_->remove(*this);
+}
+
+void producer::on_attached()
+{
+    if (!to_)
+        return;
+    added_ = true;
+    to_->add(*this);
+}
+
+void producer::grant(std::uint32_t credit)
+{
+    receiver_.set_credit(credit);
+    owner().touch();
+}
+
+void producer::on_event(engine::event const& e)
+{
+    if (e.kind == engine::event_kind::delivery)
+        return take(*e.incoming);
+    if (e.kind == engine::event_kind::delivery_settled) {
+        auto const tag = e.incoming->tag();
+        accepted_.erase(bytes(tag.begin(), tag.end()));
+    }
+}
+
+void producer::take(engine::incoming_delivery& d)
+{
+    auto& core = owner().core();
+    if (ended()) {
+        std::ignore = receiver_.settle(d, {encoded_released()});
+        return;
+    }
+    if (d.resumed() && !accepted_.empty()) {
+        auto const tag = d.tag();
+        if (accepted_.erase(bytes(tag.begin(), tag.end())) > 0)
+            return accept(d);
+    }
+    auto const format = d.message_format();
+    auto made = message::make(receiver_.take_body(d), format, core.now(), core.wall_clock());
+    if (!made)
+        return refuse(d, condition::decode_error,
+                      "not a message: " + made.error().message() + " [3.2]");
+    auto const what = to_ ? core.push_to(*to_, *made) : core.relay(*made);
+    if (what.empty())
+        return accept(d);
+    refuse(d, what.condition, what.description);
+}
+
+void producer::accept(engine::incoming_delivery& d)
+{
+    owner().core().count_received();
+    if (receiver_.rcv_settle_mode() == receiver_settle_mode::second && !d.settled()) {
+        auto const tag = d.tag();
+        accepted_.emplace(tag.begin(), tag.end());
+    }
+    std::ignore = receiver_.settle(d);
+    if (to_ && to_->withholds())
+        to_->grant_credit();
+}
+
+/// Who sent it settled, or does not know `rejected`, learns it from the end of the link.
+void producer::refuse(engine::incoming_delivery& d, std::string_view condition, std::string text)
+{
+    owner().core().count_refused();
+    auto const silent = d.settled() || !how_.can_reject;
+    amqp_error const why{
+        .condition = std::string{condition}, .description = std::move(text), .info = {}};
+    if (silent) {
+        std::ignore = receiver_.settle(d, {encoded_released()});
+        return detach(why.condition, why.description);
+    }
+    auto const state = encoded_rejected(why);
+    if (receiver_.settle(d, {state}) == sluice::error::too_large)
+        std::ignore = receiver_.settle(
+            d, {encoded_rejected({.condition = why.condition, .description = {}, .info = {}})});
+}
+
+void producer::on_removed()
+{
+    detach(condition::resource_deleted, "queue '" + to_->name() + "' was deleted");
+}
+
+void producer::on_ended(ending how)
+{
+    set_ended();
+    if (std::exchange(added_, false))
+        to_->remove(*this);
+    auto const expires =
+        how == ending::closed || (how_.when == expiry::link_detach && how_.timeout == 0);
+    if (expires || accepted_.empty())
+        return;
+    auto s = std::make_unique<suspended>();
+    s->key = key();
+    s->accepted = std::move(accepted_);
+    s->when = how_.when;
+    s->timeout = how_.timeout;
+    s->session = how == ending::detached ? &receiver_.session() : nullptr;
+    s->connection = how == ending::connection ? nullptr : &owner();
+    owner().core().suspend(std::move(s), how);
+}
+
+}  // namespace sluice::node::detail

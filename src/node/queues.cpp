@@ -1,0 +1,218 @@
+// Queues by their names: made, found, filled, removed.
+#include "node/node_core.hpp"
+#include "node/peer.hpp"
+
+#include <sluice/codec/reader.hpp>
+
+namespace sluice::node::detail {
+
+lifetime lifetime_of(raw_value node_properties) noexcept
+{
+    auto const policy = as_described(map_reader{node_properties}.find("lifetime-policy"));
+    if (!policy)
+        return lifetime::close;
+    if (policy->is(0x2c, "amqp:delete-on-no-links:list"))
+        return lifetime::no_links;
+    if (policy->is(0x2d, "amqp:delete-on-no-messages:list"))
+        return lifetime::no_messages;
+    if (policy->is(0x2e, "amqp:delete-on-no-links-or-messages:list"))
+        return lifetime::no_links_or_messages;
+    return lifetime::close;
+}
+
+queue* node_core::find(std::string_view name) noexcept
+{
+    auto const it = queues_.find(name);
+    return it == queues_.end() ? nullptr : it->second.get();
+}
+
+std::vector<queue_info> node_core::list() const
+{
+    std::vector<queue_info> out;
+    out.reserve(queues_.size());
+    for (auto const& [name, q] : queues_) out.push_back(q->info());
+    return out;
+}
+
+std::error_code node_core::declare(std::string const& name, queue_options const& options)
+{
+    if (name.empty() || name.front() == '$')
+        return make_error_code(error::invalid_argument);
+    if (auto* const there = find(name)) {
+        auto const& o = there->options();
+        auto const same = o.length_max == options.length_max && o.bytes_max == options.bytes_max
+                          && o.full == options.full && o.dead_letter == options.dead_letter;
+        if (!same)
+            return make_error_code(error::precondition_failed);
+        there->make_lasting();
+        return {};
+    }
+    if (queues_.size() >= options_.queues_max)
+        return make_error_code(error::resource_limit_exceeded);
+    queues_.emplace(name, std::make_shared<queue>(*this, name, options, true));
+    return {};
+}
+
+std::error_code node_core::remove(std::string const& name)
+{
+    auto* const there = find(name);
+    if (!there)
+        return make_error_code(error::not_found);
+    erase(*there);
+    return {};
+}
+
+void node_core::erase(queue& q)
+{
+    auto const it = queues_.find(q.name());
+    if (it == queues_.end() || it->second.get() != &q)
+        return;
+    auto const held = std::move(it->second);
+    queues_.erase(it);
+    dynamic_.erase(held.get());
+    held->set_removed();
+}
+
+std::shared_ptr<queue> node_core::find_or_create(std::string const& address, amqp_error& why)
+{
+    auto const it = queues_.find(address);
+    if (it != queues_.end())
+        return it->second;
+    if (address.empty() || address.front() == '$' || !options_.auto_create) {
+        why = {.condition = condition::not_found,
+               .description = "there is no '" + address + "' here"
+                              + (options_.auto_create ? "" : "; declare it first"),
+               .info = {}};
+        return nullptr;
+    }
+    if (queues_.size() >= options_.queues_max) {
+        why = {.condition = condition::resource_limit_exceeded,
+               .description = "no room for queue '" + address + "': there are "
+                              + std::to_string(queues_.size()) + " already",
+               .info = {}};
+        return nullptr;
+    }
+    auto made = std::make_shared<queue>(*this, address, options_.queue, false);
+    queues_.emplace(address, made);
+    return made;
+}
+
+std::shared_ptr<queue> node_core::make_dynamic(engine::link& creator, lifetime how, amqp_error& why)
+{
+    if (queues_.size() >= options_.queues_max) {
+        why = {.condition = condition::resource_limit_exceeded,
+               .description = "no room for a dynamic node: there are "
+                              + std::to_string(queues_.size()) + " queues already",
+               .info = {}};
+        return nullptr;
+    }
+    auto const name = dynamic_prefix_ + std::to_string(next_id());
+    auto made = std::make_shared<queue>(*this, name, options_.queue, true);
+    queues_.emplace(name, made);
+    dynamic_.emplace(made.get(), dynamic_node{.creator = &creator, .how = how});
+    return made;
+}
+
+bool node_core::dynamic_is_over(queue const& q, dynamic_node const& d) const
+{
+    switch (d.how) {
+    case lifetime::close: return !d.creator;
+    case lifetime::no_links: return q.links() == 0;
+    case lifetime::no_messages: return !d.creator && q.empty();
+    case lifetime::no_links_or_messages: return q.links() == 0 && q.empty();
+    }
+    return false;
+}
+
+/// A link is over: what hung on it goes.
+void node_core::on_link_gone(engine::link const& l)
+{
+    std::vector<queue const*> over;
+    for (auto& [q, d] : dynamic_) {
+        if (d.creator != &l)
+            continue;
+        d.creator = nullptr;
+        if (dynamic_is_over(*q, d))
+            over.push_back(q);
+    }
+    for (auto const* const q : over) erase(const_cast<queue&>(*q));
+}
+
+void node_core::on_idle(queue& q)
+{
+    auto const it = queues_.find(q.name());
+    if (it == queues_.end() || it->second.get() != &q)
+        return;
+    if (q.lasting() && !dynamic_.contains(&q))
+        return;
+    idle_queues_.push_back(it->second);
+    schedule();
+}
+
+/// Queues that came by themselves go by themselves: nobody can tell the difference.
+void node_core::drop_idle(queue& q)
+{
+    auto const it = dynamic_.find(&q);
+    auto const over =
+        it == dynamic_.end() ? !q.lasting() && q.idle() : dynamic_is_over(q, it->second);
+    if (over)
+        erase(q);
+}
+
+// ---- messages
+
+amqp_error node_core::push_to(queue& q, message_ptr const& m)
+{
+    if (q.push(m))
+        return {};
+    auto const now = q.info();
+    return {.condition = condition::resource_limit_exceeded,
+            .description = "queue '" + q.name() + "' is full: " + std::to_string(now.length)
+                           + " messages, " + std::to_string(now.bytes) + " octets",
+            .info = {}};
+}
+
+amqp_error node_core::relay(message_ptr const& m)
+{
+    message_view view;
+    if (m->format() != 0 || decode(m->octets(), view))
+        return {.condition = condition::not_implemented,
+                .description = "only message-format 0 says where to go",
+                .info = {}};
+    auto const to = as_text(view.properties.to);
+    if (!to || to->empty())
+        return {.condition = condition::precondition_failed,
+                .description = "the message has no `to` and the link no address",
+                .info = {}};
+    amqp_error why;
+    auto const found = find_or_create(std::string{*to}, why);
+    return found ? push_to(*found, m) : why;
+}
+
+void node_core::push_to(std::string const& dead_letter, message_ptr const& m)
+{
+    amqp_error why;
+    auto const found = find_or_create(dead_letter, why);
+    if (!found || !found->push(m))
+        count_refused();
+}
+
+void node_core::on_stored(std::size_t size) noexcept
+{
+    ++stats_.messages;
+    stats_.bytes += size;
+}
+
+void node_core::on_dropped(std::size_t size) noexcept
+{
+    --stats_.messages;
+    stats_.bytes -= size;
+}
+
+void node_core::on_dropped_all(std::uint64_t messages, std::uint64_t bytes) noexcept
+{
+    stats_.messages -= messages;
+    stats_.bytes -= bytes;
+}
+
+}  // namespace sluice::node::detail
