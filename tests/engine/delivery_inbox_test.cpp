@@ -343,6 +343,31 @@ TEST_F(InboundStream, HoldsFramesBackWhileItsReaderIsSlowAndNobodyElse)
     EXPECT_EQ(window(), 8u);
 }
 
+TEST_F(InboundStream, ItsLastFrameWaitsAndTheNextDeliveryBehindIt)
+{
+    open_stream(8, 10);
+    first(*a, "0123456789", true);
+    next(*a, "end of the first");
+    first(*a, "the second");
+    EXPECT_EQ(peer.events(), "delivery(A 0 '0123456789')");
+    a->consume(*peer.deliveries.front(), 10);
+    EXPECT_EQ(peer.events(), "delivery_part(A 0 'end of the first') delivery(A 1 'the second')");
+    EXPECT_EQ(peer.wire(), "");
+}
+
+TEST_F(InboundStream, WhoseContinuationsNameItAreItsOwnWhileTheyWait)
+{
+    open_stream(8, 10);
+    first(*a, "before");
+    first(*a, "0123456789", true);
+    for (auto const more : {true, true, false})
+        peer.send(transfer{.delivery_id = delivery_number{1}, .more = more}, "+");
+    EXPECT_EQ(peer.events(), "delivery(A 0 'before') delivery(A 1 '0123456789')");
+    for (auto* const d : std::vector{peer.deliveries}) a->consume(*d, 10);
+    EXPECT_EQ(peer.events(), "delivery_part(A 1 '+++') delivery_part(A 1 '+++')");
+    EXPECT_EQ(a->state(), e::link_state::attached);
+}
+
 TEST_F(InboundStream, ShutsTheWindowWhenItsReaderStopsAndOpensItWhenItGoesOn)
 {
     open_stream(4, 10);
