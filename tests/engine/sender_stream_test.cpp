@@ -49,6 +49,15 @@ TEST_F(StreamedBody, MayBeEmpty)
     EXPECT_EQ(peer.wire(), "transfer(h0 id=0)");
 }
 
+TEST_F(StreamedBody, UsesCreditLikeAnyOther)
+{
+    scripted_source source{{{pull_status::bytes, 452}, {pull_status::end, 1}}};
+    std::ignore = s.send(source, {.settled = true});
+    EXPECT_EQ(peer.wire(), "transfer(h0 id=0 settled more 452 octets) transfer(h0 'b')");
+    EXPECT_EQ(s.credit(), 9u) << "one for the delivery, not one for each frame";
+    EXPECT_EQ(s.delivery_count(), sequence_number{1});
+}
+
 TEST_F(StreamedBody, ThatIsNotReadyUsesNothingAndHoldsNoOtherLinkBack)
 {
     auto& other = peer.open_sender(link_named("other"));

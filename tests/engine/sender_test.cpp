@@ -201,6 +201,18 @@ TEST_F(Sender, LeavesTheLastWordToItsOwnerIfToldTo)
     EXPECT_EQ(t.unsettled(), 0u);
 }
 
+TEST_F(Sender, CannotSettleADeliveryBeforeItsFirstFrame)
+{
+    auto* const d = *s.send({body});
+    peer.forget_so_far();
+    EXPECT_EQ(s.settle(*d), error::invalid_state);
+    EXPECT_EQ(peer.wire(), "") << "a disposition would name an id that nothing has";
+    peer.grant(1, s);
+    EXPECT_EQ(peer.wire(), "transfer(h0 id=0 'x')");
+    EXPECT_FALSE(s.settle(*d));
+    EXPECT_EQ(peer.wire(), "disposition(sender 0 settled)");
+}
+
 TEST_F(Sender, ReportsWhatTheReceiverHasReceivedAsNoOutcome)
 {
     peer.grant(10, s);

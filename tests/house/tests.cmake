@@ -8,7 +8,13 @@ add_test(NAME house.tidy_finds_each_breach
     COMMAND Python3::Interpreter -B -m unittest tidy_test WORKING_DIRECTORY ${house})
 add_test(NAME house.sum_of_results
     COMMAND Python3::Interpreter -B -m unittest sum_results_test WORKING_DIRECTORY ${house})
+add_test(NAME house.mutants_apply
+    COMMAND Python3::Interpreter -B ${PROJECT_SOURCE_DIR}/tests/mutants/run.py --check)
+add_test(NAME house.mutants_say_when_they_do_not
+    COMMAND Python3::Interpreter -B -m unittest run_test
+    WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}/tests/mutants)
 set_tests_properties(house.tidy house.tidy_finds_each_breach house.sum_of_results
+    house.mutants_apply house.mutants_say_when_they_do_not
     PROPERTIES LABELS house TIMEOUT 60)
 
 # An external project of the smallest kind is built against the installed package.
