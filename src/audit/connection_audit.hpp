@@ -72,11 +72,11 @@ private:
 
     // performatives.cpp
     void on_amqp_frame(direction d, unit const& u);
-    bool check_phase(direction d, std::uint64_t descriptor);
+    bool check_phase(direction d, std::uint64_t code);
     void on_transfer_frame(direction d, unit const& u);
     void check_size(direction d, unit const& u);
     void check_channel(direction d, channel_number channel);
-    void on_body(direction d, unit const& u, std::uint64_t descriptor);
+    void on_body(direction d, unit const& u, std::uint64_t code);
     template <class T>
     bool read(direction d, unit const& u, T& out, std::size_t* payload = nullptr);
     void check_state(raw_value state);

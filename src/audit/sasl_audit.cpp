@@ -20,7 +20,8 @@ bool sasl_audit::read(reporter& report, bytes_view body, T& out)
     return true;
 }
 
-void sasl_audit::order(reporter& report, rule r, std::string expected, std::string_view actual)
+void sasl_audit::order(reporter& report, rule r, std::string expected,
+                       std::string_view actual) const
 {
     if (!learned_)
         report.report(r, std::move(expected), std::string{actual});

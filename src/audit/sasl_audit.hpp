@@ -20,7 +20,7 @@ public:
     void learn() noexcept { learned_ = true; }
 
 private:
-    void order(reporter& report, rule r, std::string expected, std::string_view actual);
+    void order(reporter& report, rule r, std::string expected, std::string_view actual) const;
     void on_mechanisms(reporter& report, direction d, bytes_view body);
     void on_init(reporter& report, direction d, bytes_view body);
     void on_challenge(reporter& report, direction d, bytes_view body);

@@ -60,7 +60,7 @@ struct delivery {
     std::uint32_t id = 0;
     std::uint32_t format = 0;
     std::uint64_t size = 0;  ///< octets of payload
-    std::array<std::byte, 32> tag;
+    std::array<std::byte, 32> tag{};
 };
 
 /// One link from `direction`'s sender to the other side's receiver.

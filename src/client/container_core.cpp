@@ -23,6 +23,7 @@ std::string random_name()
 
 bool trace_wanted() noexcept
 {
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): safe as long as nobody calls setenv()
     auto const* const value = std::getenv("SLUICE_TRACE");
     return value && std::strcmp(value, "frames") == 0;
 }
@@ -92,9 +93,10 @@ container_core::container_core(container_options options)
 
 std::shared_ptr<completion_queue> container_core::make_completions() const
 {
-    auto under = options_.handler_executor ? *options_.handler_executor
-                                           : boost::asio::any_io_executor{pool_->get_executor()};
-    return std::make_shared<completion_queue>(boost::asio::make_strand(std::move(under)), sink_);
+    auto const under = options_.handler_executor
+                           ? *options_.handler_executor
+                           : boost::asio::any_io_executor{pool_->get_executor()};
+    return std::make_shared<completion_queue>(boost::asio::make_strand(under), sink_);
 }
 
 std::shared_ptr<io_thread> container_core::next_io_thread() noexcept

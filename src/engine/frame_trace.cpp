@@ -10,7 +10,7 @@
 namespace sluice::engine {
 namespace {
 
-constexpr std::size_t kept_max = 64 * 1024;
+constexpr auto kept_max = std::size_t{64} * 1024;
 
 template <class T>
 std::string number(T v)
@@ -229,7 +229,7 @@ std::string text_of_body(bytes_view& left, frame_type type)
     case 0x43: return text_of_performative<sasl_response>(left, type);
     case 0x44: return text_of_performative<sasl_outcome>(left, type);
     default: {
-        auto const text =
+        auto text =
             "unknown frame body, descriptor " + number(descriptor) + ": " + start_of(left, type);
         left = {};
         return text;

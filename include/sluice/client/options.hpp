@@ -51,8 +51,9 @@ struct connection_options {
     std::uint32_t outgoing_frame_max = 65536;
     std::uint16_t channel_max = 255;
     milliseconds idle_timeout{60'000};  ///< silence after which the peer is given up; 0: never
-    std::size_t output_buffer_size = 256 * 1024;  ///< octets encoded ahead of the socket
-    std::size_t input_buffer_size = 128 * 1024;
+    std::size_t output_buffer_size =
+        std::size_t{256} * 1024;  ///< octets encoded ahead of the socket
+    std::size_t input_buffer_size = std::size_t{128} * 1024;
     bool no_delay = true;
     std::vector<std::string> offered_capabilities{};
     std::vector<std::string> desired_capabilities{};

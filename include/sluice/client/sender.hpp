@@ -92,7 +92,8 @@ public:
     /// is credit.
     /// @param buffer_max octets held between writer and connection
     /// @throws boost::system::system_error if the link is gone
-    body_stream stream(send_options options = {}, std::size_t buffer_max = 256 * 1024) const;
+    body_stream stream(send_options options = {},
+                       std::size_t buffer_max = std::size_t{256} * 1024) const;
 
     /// Detaches for good: deliveries that have begun are finished, others end with
     /// error::closed_locally. Completes with the peer's detach. On the deadline or when cancelled

@@ -163,6 +163,7 @@ struct signed_codec {
         if (c == Small) {
             if (in.at == in.end)
                 return error::truncated;
+            // NOLINTNEXTLINE(bugprone-signed-char-misuse): the sign is to spread
             v = static_cast<std::int8_t>(octet(in.at++));
             return error::none;
         }

@@ -100,24 +100,26 @@ struct storage_of;  // the alternative of value's variant that holds a T
 class value {
 public:
     value() noexcept = default;
-    value(std::nullptr_t) noexcept {}  // NOLINT: implicit, as are all below
+    // NOLINTBEGIN(google-explicit-constructor): what a value can hold is a value
+    value(std::nullptr_t) noexcept {}
     template <scalar T>
         requires(!std::same_as<T, bytes_view> && !std::same_as<T, std::string_view>
                  && !std::same_as<T, symbol>)
     value(T v) noexcept : held_{v}
     {
-    }                                                               // NOLINT
-    value(std::string v) noexcept : held_{std::move(v)} {}          // NOLINT
-    value(std::string_view v) : held_{std::string{v}} {}            // NOLINT
-    value(char const* v) : held_{std::string{v}} {}                 // NOLINT
-    value(symbol_string v) noexcept : held_{std::move(v)} {}        // NOLINT
-    value(symbol v) : held_{symbol_string{std::string{v.text}}} {}  // NOLINT
-    value(bytes v) noexcept : held_{std::move(v)} {}                // NOLINT
-    value(bytes_view v) : held_{bytes(v.begin(), v.end())} {}       // NOLINT
-    value(value_list v) noexcept;                                   // NOLINT
-    value(value_map v) noexcept;                                    // NOLINT
-    value(value_array v);                                           // NOLINT
-    value(described_value v);                                       // NOLINT
+    }
+    value(std::string v) noexcept : held_{std::move(v)} {}
+    value(std::string_view v) : held_{std::string{v}} {}
+    value(char const* v) : held_{std::string{v}} {}
+    value(symbol_string v) noexcept : held_{std::move(v)} {}
+    value(symbol v) : held_{symbol_string{std::string{v.text}}} {}
+    value(bytes v) noexcept : held_{std::move(v)} {}
+    value(bytes_view v) : held_{bytes(v.begin(), v.end())} {}
+    value(value_list v) noexcept;
+    value(value_map v) noexcept;
+    value(value_array v);
+    value(described_value v);
+    // NOLINTEND(google-explicit-constructor)
 
     value(value const&);
     value(value&&) noexcept;

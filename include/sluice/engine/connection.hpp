@@ -284,8 +284,8 @@ inline void session::release(outgoing_delivery& d) noexcept
 
 inline void session::release(incoming_delivery& d) noexcept
 {
-    constexpr std::size_t kept_max =
-        64 * 1024;  // a rare big message should not hold its memory for ever
+    // A rare big message should not hold its memory for ever.
+    constexpr auto kept_max = std::size_t{64} * 1024;
     d.context = nullptr;
     if (d.body_.capacity() > kept_max) [[unlikely]]
         d.body_ = {};

@@ -59,13 +59,14 @@ enum class event_kind : std::uint8_t {
 class event_code {
 public:
     constexpr event_code() noexcept = default;
-    event_code(std::error_code c) noexcept
-        : category_{&c.category()}, value_{c.value()} {}  // NOLINT: implicit
+    // NOLINTBEGIN(google-explicit-constructor): it stands for a std::error_code
+    event_code(std::error_code c) noexcept : category_{&c.category()}, value_{c.value()} {}
 
-    operator std::error_code() const noexcept  // NOLINT: implicit
+    operator std::error_code() const noexcept
     {
         return category_ ? std::error_code{value_, *category_} : std::error_code{};
     }
+    // NOLINTEND(google-explicit-constructor)
     explicit operator bool() const noexcept { return value_ != 0; }
     int value() const noexcept { return value_; }
     std::string message() const { return std::error_code{*this}.message(); }

@@ -17,8 +17,8 @@ struct recycling_allocator {
     using value_type = T;
     recycling_allocator() noexcept = default;
     template <class U>
-    recycling_allocator(
-        recycling_allocator<U> const&) noexcept  // NOLINT: implicit, as allocators are
+    // NOLINTNEXTLINE(google-explicit-constructor): implicit, as allocators are
+    recycling_allocator(recycling_allocator<U> const&) noexcept
     {
     }
     T* allocate(std::size_t n) { return static_cast<T*>(recycle_allocate(n * sizeof(T))); }
@@ -34,8 +34,8 @@ struct recycling_allocator<void> {
     using value_type = void;
     recycling_allocator() noexcept = default;
     template <class U>
-    recycling_allocator(
-        recycling_allocator<U> const&) noexcept  // NOLINT: implicit, as allocators are
+    // NOLINTNEXTLINE(google-explicit-constructor): implicit, as allocators are
+    recycling_allocator(recycling_allocator<U> const&) noexcept
     {
     }
     template <class U>

@@ -109,6 +109,7 @@ bool is_ascii_at_length(std::byte const* p, std::size_t size) noexcept;
 /// Whether these are 4 to 16 octets of ASCII, as most names and texts are: two overlapping loads.
 [[gnu::always_inline]] inline bool is_short_ascii(std::byte const* p, std::size_t size) noexcept
 {
+    // NOLINTBEGIN(cppcoreguidelines-init-variables): the copies fill them
     if (size - 8 <= 8) {
         std::uint64_t first;
         std::uint64_t last;
@@ -123,6 +124,7 @@ bool is_ascii_at_length(std::byte const* p, std::size_t size) noexcept;
         std::memcpy(&last, p + size - 4, 4);
         return ((first | last) & 0x8080'8080u) == 0;
     }
+    // NOLINTEND(cppcoreguidelines-init-variables)
     return false;
 }
 
