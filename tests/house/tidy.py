@@ -56,6 +56,7 @@ PURE_TOKENS = [(re.compile(pattern), what) for pattern, what in (
     (r'\bgetenv\s*\(', 'the environment'),
 )]
 LINES_MAX = 400
+FUNCTION_LINES_MAX = 60
 CODE_FOLDERS = ('include', 'src', 'tests', 'proptests', 'interop', 'examples', 'bench', 'fuzz', 'tools')
 TEXT_SUFFIXES = {'.hpp', '.cpp', '.py', '.md', '.cmake', '.txt', '.json', '.xml', '.in', '.sh', ''}
 SKIPPED_FOLDERS = {'.git', 'build', '.cache', '__pycache__', 'corpus'}
@@ -143,12 +144,32 @@ def check_include(path, kind, name):
     return None
 
 
+def long_functions(code):
+    """Yields (line number, lines) of each body that is too long.
+
+    clang-format gives the braces of a function, and of nothing else outside of one, lines of their own in one column.
+    """
+    begin, column = None, None
+    for number, line in enumerate(code.splitlines(), 1):
+        brace = re.match(r'( *)([{}])', line)
+        if begin is None:
+            if brace and line.strip() == '{':
+                begin, column = number, brace.group(1)
+        elif brace and brace.groups() == (column, '}'):
+            if number - begin + 1 > FUNCTION_LINES_MAX:
+                yield begin, number - begin + 1
+            begin = None
+
+
 def check_code(path, text):
     """Yields (line number, what is wrong) for a C++ file."""
     layer = layer_of(path)
     lines = text.splitlines()
-    if path.parts[0] in ('include', 'src') and len(lines) > LINES_MAX:
-        yield len(lines), '%d lines, more than %d; split it by responsibility' % (len(lines), LINES_MAX)
+    if path.parts[0] in ('include', 'src'):
+        if len(lines) > LINES_MAX:
+            yield len(lines), '%d lines, more than %d; split it by responsibility' % (len(lines), LINES_MAX)
+        for number, length in long_functions(without_comments(text)):
+            yield number, 'a function of %d lines, more than %d; split it' % (length, FUNCTION_LINES_MAX)
     if path.suffix == '.hpp' and not re.search(r'^#pragma once$', text, re.M):
         yield 1, 'a header without #pragma once'
     if layer is None:

@@ -83,6 +83,14 @@ class Tidy(unittest.TestCase):
         self.expect('src/codec/a.cpp', '\n' * (tidy.LINES_MAX + 1), tidy.LINES_MAX + 1, 'lines')
         self.expect_clean('tests/codec/a_test.cpp', '\n' * (tidy.LINES_MAX + 1))
 
+    def test_a_function_has_a_limit(self):
+        def member_with(lines):
+            return 'struct s {\n    int f()\n    {\n' + '        g({\n});\n' * (lines // 2 - 1) + '    }\n};\n' + '\n' * 90
+
+        self.expect_clean('src/codec/a.cpp', member_with(tidy.FUNCTION_LINES_MAX) * 2)
+        self.expect('src/codec/a.cpp', member_with(tidy.FUNCTION_LINES_MAX + 2), 3, 'a function of 62 lines')
+        self.expect_clean('tests/codec/a_test.cpp', member_with(tidy.FUNCTION_LINES_MAX + 2))
+
     def test_a_header_says_pragma_once(self):
         self.expect('include/sluice/codec/a.hpp', '\n', 1, '#pragma once')
 
