@@ -120,17 +120,17 @@ void receiver_core::publish() noexcept
 void receiver_core::on_event(engine::event const& e)
 {
     using kind = engine::event_kind;
-    auto* const record = e.incoming ? static_cast<delivery_core*>(e.incoming->context) : nullptr;
+    auto const record = [&e] { return static_cast<delivery_core*>(e.incoming->context); };
     switch (e.kind) {
     case kind::delivery: return on_delivery(*e.incoming);
     case kind::delivery_part:
-        if (record)
-            record->on_part();
+        if (auto* const d = record())
+            d->on_part();
         return;
     case kind::delivery_aborted: return on_aborted(*e.incoming);
     case kind::delivery_settled:
-        if (record && e.final)
-            record->on_settled_by_peer();
+        if (auto* const d = record(); d && e.final)
+            d->on_settled_by_peer();
         return;
     case kind::drained:
         publish();

@@ -10,7 +10,7 @@ namespace sluice::client::detail {
 /// Blocks of up to 1 KiB come from a cache of this thread, refilled by the batch from what other
 /// threads gave back.
 void* recycle_allocate(std::size_t size);
-void recycle_free(void* block, std::size_t size) noexcept;
+void recycle_free(void* memory, std::size_t size) noexcept;
 
 template <class T>
 struct recycling_allocator {
