@@ -21,15 +21,15 @@ struct tcp_end {
 };
 
 struct tcp_segment {
-    tcp_end from;
-    tcp_end to;
+    tcp_end from{};
+    tcp_end to{};
     std::uint32_t sequence = 0;
     std::uint32_t acknowledged = 0;
     bool syn = false;
     bool ack = false;
     bool fin = false;
     bool rst = false;
-    bytes_view payload;        ///< what the capture has of it
+    bytes_view payload{};      ///< what the capture has of it
     std::uint32_t length = 0;  ///< of the payload on the wire
 };
 

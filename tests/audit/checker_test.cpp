@@ -2,6 +2,7 @@
 #include "support/audit_frames.hpp"
 
 #include <sluice/audit/checker.hpp>
+#include <sluice/codec/value.hpp>
 
 #include <gtest/gtest.h>
 
@@ -140,6 +141,25 @@ TEST(Checker, ReportsAStreamThatEndsInTheMiddleOfAFrame)
     s.finish();
     EXPECT_EQ(s.findings(),
               "client truncated-stream: expected whole frames, actual " + size + " octets of one");
+}
+
+TEST(Checker, KnowsWhoTheEndsAreInPrintableAscii)
+{
+    value_map said;
+    said[symbol{"product"}] = "a\nb \xc3\xa9";
+    said[symbol{"version"}] = std::string(70, '1');
+    bytes properties;
+    append(properties, said);
+    tape t;
+    EXPECT_EQ(t.audit().who(client).container_id, "");
+    t.open_both({.container_id = "c", .properties = {bytes_view{properties}}},
+                {.container_id = "s"});
+    auto const& who = t.audit().who(client);
+    EXPECT_EQ(who.container_id, "c");
+    EXPECT_EQ(who.product, "a?b ??");
+    EXPECT_EQ(who.version, std::string(64, '1') + "...");
+    EXPECT_EQ(t.audit().who(server).container_id, "s");
+    EXPECT_EQ(t.audit().who(server).product, "");
 }
 
 }  // namespace

@@ -125,5 +125,48 @@ TEST_F(SaslAudit, ReportsAmqpFramesInTheExchange)
     EXPECT_EQ(t.findings(), "client frame-type: expected 1 (SASL), actual 0");
 }
 
+// A finding is pasted into bug reports: whatever is wrong with a SASL frame, and wherever it is cut
+// off or damaged, what stands in it stays out of the text.
+TEST_F(SaslAudit, KeepsCredentialsOutOfItsFindings)
+{
+    static constexpr std::string_view secret = "TOPSECRET";
+    bytes credentials(40);
+    for (std::size_t i = 0; i != credentials.size(); ++i)
+        credentials[i] = static_cast<std::byte>(secret[i % secret.size()]);
+    std::string hex;
+    for (char const c : secret) {
+        hex += "0123456789abcdef"[static_cast<unsigned char>(c) >> 4];
+        hex += "0123456789abcdef"[static_cast<unsigned char>(c) & 15];
+    }
+    auto const response = frame_of(0, sasl_response{.response = credentials}, 0, frame_type::sasl);
+    auto const init =
+        frame_of(0, sasl_init{.mechanism = "PLAIN", .initial_response = bytes_view{credentials}}, 0,
+                 frame_type::sasl);
+    std::size_t findings = 0;
+    for (auto const& frame : {response, init})
+        for (std::size_t at = 4; at != frame.size(); ++at)
+            for (unsigned const flip : {1u, 0x80u, 0xffu}) {
+                tape t;
+                auto damaged = frame;
+                damaged[at] ^= static_cast<std::byte>(flip);
+                t.send(client, header_bytes(protocol_id::sasl));
+                t.send(server, header_bytes(protocol_id::sasl));
+                t.send(client, damaged);
+                t.send(client, header_bytes(protocol_id::amqp));
+                t.finish();
+                t.findings();
+                findings += t.found().size();
+                for (auto const& f : t.found())
+                    for (auto const& text : {f.text(), f.json()}) {
+                        // Any three octets of it in a row.
+                        for (std::size_t i = 0; i + 3 <= secret.size(); ++i) {
+                            ASSERT_EQ(text.find(secret.substr(i, 3)), std::string::npos) << text;
+                            ASSERT_EQ(text.find(hex.substr(2 * i, 6)), std::string::npos) << text;
+                        }
+                    }
+            }
+    EXPECT_GT(findings, 100u);
+}
+
 }  // namespace
 }  // namespace sluice::audit::testing
