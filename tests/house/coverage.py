@@ -8,8 +8,12 @@ include/sluice belong to codec. Exit status 1 if a layer is below PERCENT.
 """
 import argparse
 import collections
+import concurrent.futures
+import itertools
 import json
+import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -25,17 +29,34 @@ def layer_of(path):
     return None
 
 
-def lines_run(build):
-    """{file: {line: was it run?}} of the project's own files."""
+def notes_of(build, layers):
+    """What the compiler wrote beside each object file, whether it ever ran or not.
+
+    Not that of other layers' objects, which see no more than the headers.
+    """
+    others = {path.name for path in (ROOT / 'src').iterdir()} - set(layers)
+    for notes in sorted(build.rglob('*.gcno')):
+        targets = re.findall(r'/sluice_(\w+)\.dir/', notes.as_posix())
+        if not others & set(targets):
+            yield notes
+
+
+def documents(notes):
+    out = subprocess.run(['gcov', '--json-format', '--stdout', notes.name], cwd=notes.parent,
+                         capture_output=True, check=True).stdout
+    return [json.loads(document) for document in out.splitlines()]
+
+
+def lines_run(build, layers):
+    """{file: {line: was it run?}} of the files of these layers."""
     run = collections.defaultdict(dict)
-    for notes in sorted(build.rglob('*.gcno')):  # written by the compiler, so what never ran counts too
-        out = subprocess.run(['gcov', '--json-format', '--stdout', notes.name], cwd=notes.parent,
-                             capture_output=True, check=True).stdout
-        for document in out.splitlines():
-            data = json.loads(document)
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for data in itertools.chain.from_iterable(pool.map(documents, notes_of(build, layers))):
             for file in data['files']:
                 path = pathlib.Path(data['current_working_directory'], file['file']).resolve()
-                if not path.is_relative_to(ROOT) or layer_of(path.relative_to(ROOT)) is None:
+                if not path.is_file() or not path.is_relative_to(ROOT):  # a source that is gone leaves its notes
+                    continue
+                if layer_of(path.relative_to(ROOT)) not in layers:
                     continue
                 known = run[path.relative_to(ROOT)]
                 for line in file['lines']:
@@ -50,7 +71,7 @@ def main():
     a.add_argument('--least', type=float, default=0)
     a.add_argument('layers', nargs='+')
     o = a.parse_args()
-    run = lines_run(o.build)
+    run = lines_run(o.build, o.layers)
     failed = False
     for layer in o.layers:
         files = {path: lines for path, lines in run.items() if layer_of(path) == layer}
