@@ -277,10 +277,12 @@ inline void delivery_inbox::finish(receiver& link, incoming_delivery& d)
     link.partial_ = nullptr;
     --partial_;
     ++session_.counters_.deliveries_received;
-    if (d.dropped_) [[unlikely]] {
+    if (d.dropped_ && d.remotely_settled_) [[unlikely]] {
         if (d.indexed_)
             session_.incoming_.remove(d.id_);
         link.let_go(d);
+    } else if (d.dropped_) [[unlikely]] {  // answered in mode second, and not settled yet
+        d.state_ = *incoming_table.next(d.state_, incoming_event::answer);
     } else {
         session_.emit({.kind = announced ? event_kind::delivery_part : event_kind::delivery,
                        .session = &session_,

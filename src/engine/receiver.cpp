@@ -131,6 +131,15 @@ void receiver::let_go(incoming_delivery& d)
     top_up();
 }
 
+namespace {
+
+bool says_outcome(raw_value state) noexcept
+{
+    return !state.empty() && kind_of(state) != outcome_kind::received;
+}
+
+}  // namespace
+
 /// A disposition is one frame.
 bool receiver::fits(raw_value state) const noexcept
 {
@@ -145,6 +154,8 @@ std::error_code receiver::update(incoming_delivery& d, raw_value state)
     if (!fits(state))
         return make_error_code(error::too_large);
     session_->queue_.push_disposition(role::receiver, d.id_, false, state);
+    if (!says_outcome(state))
+        return {};  // `received` leaves everything to be said
     if (auto const next = incoming_table.next(d.state_, incoming_event::answer))
         d.state_ = *next;
     return {};
@@ -159,9 +170,8 @@ std::error_code receiver::settle(incoming_delivery& d, raw_value state)
     }
     auto const gone = d.state_ == incoming_state::settled || d.state_ == incoming_state::aborted;
     auto const second = !gone && !d.remotely_settled_ && d.mode_ == receiver_settle_mode::second
-                        && d.complete_ && !state.empty()
-                        && kind_of(state) != outcome_kind::received;
-    if (second) {
+                        && says_outcome(state);
+    if (second && d.complete_) {
         if (d.state_ == incoming_state::answered)
             return make_error_code(error::already_settled);
         return update(d, state);  // held and in the index until the sender settles [2.6.12]
@@ -170,10 +180,10 @@ std::error_code receiver::settle(incoming_delivery& d, raw_value state)
         return make_error_code(error::too_large);
     discard_body(d);
     if (!gone && !d.remotely_settled_)
-        session_->queue_.push_disposition(role::receiver, d.id_, true, state);
+        session_->queue_.push_disposition(role::receiver, d.id_, !second, state);
     if (!gone && !d.complete_) {
-        d.dropped_ = true;  // the rest is still to come and is thrown away as it does
-        d.remotely_settled_ = true;
+        d.dropped_ = true;              // the rest is still to come and is thrown away as it does
+        d.remotely_settled_ = !second;  // in mode second the sender has the last word [2.6.12]
         return {};
     }
     if (d.indexed_)

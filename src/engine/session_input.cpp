@@ -231,6 +231,25 @@ void session::settle_outgoing(disposition const& d)
                           [&](outgoing_delivery& delivery) { apply_outcome(delivery, d); });
 }
 
+/// Mode second: the last word is the sender's, as soon as it knows the outcome. [2.6.12]
+bool session::settles_answered(outgoing_delivery const& d) const noexcept
+{
+    auto const terminal =
+        d.outcome_ >= outcome_kind::accepted && d.outcome_ <= outcome_kind::modified;
+    return terminal && d.link_->options_.auto_settle;
+}
+
+/// Its receiver stated an outcome before the last frame, which is written now.
+void session::settle_answered(outgoing_delivery& d)
+{
+    if (d.settled_ || d.remotely_settled_ || !settles_answered(d))
+        return;
+    queue_.push_disposition(role::sender, d.id_, true, d.remote_state());
+    outgoing_.remove(d.id_);
+    d.indexed_ = false;
+    d.remotely_settled_ = true;
+}
+
 void session::apply_outcome(outgoing_delivery& d, disposition const& what)
 {
     auto& s = *d.link_;
@@ -243,9 +262,7 @@ void session::apply_outcome(outgoing_delivery& d, disposition const& what)
             d.remote_state_.assign(what.state.encoded.begin(), what.state.encoded.end());
     }
     auto settled = what.settled;
-    auto const terminal =
-        d.outcome_ >= outcome_kind::accepted && d.outcome_ <= outcome_kind::modified;
-    if (!settled && terminal && s.options_.auto_settle && d.state_ != outgoing_state::begun) {
+    if (!settled && settles_answered(d) && d.state_ != outgoing_state::begun) {
         queue_.push_disposition(role::sender, d.id_, true,
                                 what.state);  // mode second: the last word is ours [2.6.12]
         settled = true;
@@ -278,6 +295,8 @@ void session::settle_incoming(disposition const& what)
             return;
         auto& r = *d.link_;
         auto const answered = d.state_ == incoming_state::answered;
+        if (d.dropped_)
+            return r.let_go(d);  // its owner was done with it when it was half here
         d.state_ = *incoming_table.next(d.state_, incoming_event::peer_settles);
         if (answered) {  // the owner waits for this and is done with it
             r.discard_body(d);

@@ -146,8 +146,13 @@ inline void write_queue::after_last_frame(sender& s, outgoing_delivery& d)
 {
     s.queue_.remove(d);
     ++session_.counters_.deliveries_sent;
+    auto const answered = d.outcome_ != outcome_kind::none;
+    if (answered) [[unlikely]]
+        session_.settle_answered(d);
     auto const gone = d.settled_ || d.remotely_settled_;
-    d.state_ = gone ? outgoing_state::settled : outgoing_state::unsettled;
+    d.state_ = gone       ? outgoing_state::settled
+               : answered ? outgoing_state::answered
+                          : outgoing_state::unsettled;
     if (!gone) {
         s.sent_.push_back(d);
         if (d.notify_sent_)

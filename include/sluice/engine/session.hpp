@@ -106,6 +106,8 @@ private:
 
     void settle_outgoing(disposition const& d);
     void apply_outcome(outgoing_delivery& d, disposition const& what);
+    bool settles_answered(outgoing_delivery const& d) const noexcept;
+    [[gnu::cold]] void settle_answered(outgoing_delivery& d);
     void settle_incoming(disposition const& d);
     bool check_flow(flow const& f);
     link* find_remote(handle h) const noexcept;

@@ -269,7 +269,7 @@ inline constexpr transition<i, ie> incoming_rows[] = {
      "a streamed delivery failed"},
     {i::partial, ie::answer, i::partial, "disposition", ""},
     {i::partial, ie::settle, i::partial,
-     "disposition settled=true; the rest is dropped as it comes", ""},
+     "disposition settled=true (mode second: false); the rest is dropped as it comes", ""},
     {i::complete, ie::answer, i::answered, "disposition settled=false (mode second)", ""},
     {i::answered, ie::answer, i::answered, "disposition settled=false", ""},
     {i::complete, ie::settle, i::settled, "disposition settled=true", ""},
