@@ -45,6 +45,25 @@ TEST(Receive, GrantsItsWindowAndGivesDeliveriesInOrder)
     }
 }
 
+TEST(Receive, AMalformedMessageIsAnErrorOfItsDeliveryAlone)
+{
+    client_rig rig;
+    auto const receiver = rig.receiver();
+    // A body that claims four billion elements in five octets.
+    rig.peer.deliver(0, octets({"\x00\x53\x77\xf0\x00\x00\x00\x05\xff\xff\xff\xff\x40", 13}));
+    rig.peer.deliver(1, data_message("x"));
+    auto const bad = get(in_background([&] { return receiver.receive(); })).value.value();
+    auto const good = get(in_background([&] { return receiver.receive(); })).value.value();
+    auto const read = get(in_background([&] { return bad.message(); }));
+    EXPECT_EQ(read.code, error::too_many_elements);
+    EXPECT_NE(read.what.find("the message is malformed"), std::string::npos) << read.what;
+    EXPECT_EQ(get(in_background([&] { return bad.view().body; })).code, error::too_many_elements);
+    EXPECT_EQ(good.message().body_text(), "x");
+    bad.reject();
+    EXPECT_EQ(rig.peer.skip_to<disposition>()->first, delivery_number{0});
+    EXPECT_EQ(receiver.error(), nullptr);
+}
+
 TEST(Receive, EachAnswerReachesThePeer)
 {
     client_rig rig;

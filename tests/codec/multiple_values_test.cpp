@@ -132,6 +132,21 @@ TEST(MultipleValues, LongOnesAreWrittenInTheLongForms)
     EXPECT_EQ(c.capabilities.at(1), symbol{"x"});
 }
 
+TEST(MultipleValues, EverySizeAroundTheWidthOfASizeRoundTrips)
+{
+    for (std::size_t size = 120; size <= 130; ++size) {
+        std::string const text(size, 's');
+        symbol const two[] = {symbol{std::string_view{text}}, symbol{std::string_view{text}}};
+        auto const wire = encoded(coordinator{.capabilities = symbols{two}});
+        bytes_view in{wire};
+        coordinator c;
+        ASSERT_FALSE(decode(in, c)) << size;
+        EXPECT_EQ(c.capabilities.size(), 2u) << size;
+        EXPECT_EQ(c.capabilities.at(1).text, text);
+        EXPECT_TRUE(in.empty());
+    }
+}
+
 TEST(MultipleValues, OnesThatAreToBeSentCanBeAskedToo)
 {
     symbol const two[] = {"a", "b"};

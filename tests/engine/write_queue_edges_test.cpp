@@ -217,6 +217,16 @@ TEST_F(StreamedBodyAtABorder, ThatFailsWaitsNoLonger)
     EXPECT_EQ(s.unbegun(), 0u) << "or it would be told to the peer as available";
 }
 
+TEST_F(StreamedBodyAtABorder, ThatIsNotReadyTakesNoId)
+{
+    auto& s = sender();
+    scripted_source source;
+    std::ignore = s.send(source);
+    EXPECT_EQ(peer.wire_once(1024), "");
+    peer.session->request_flow();
+    EXPECT_EQ(peer.wire(), "flow(nii=0 iw=2048 noi=0)");
+}
+
 TEST_F(StreamedBodyAtABorder, GoesIntoABufferOfExactlyOneFrame)
 {
     auto& s = sender();
