@@ -59,6 +59,25 @@ TEST_F(InboxAtItsBorders, RenewsAWindowWhenHalfOfItIsLeft)
     EXPECT_EQ(peer.wire(), "flow(nii=2 iw=4 noi=0)");
 }
 
+TEST_F(InboxAtItsBorders, RenewsAWindowWhoseEdgePassesTheWrap)
+{
+    auto theirs = engine_peer::usual_begin();
+    theirs.next_outgoing_id = transfer_id{4294967280};
+    peer.open_session({.incoming_window = 4}, theirs);
+    a = &peer.open_receiver(link_named("A"));
+    a->set_credit(1000);
+    peer.forget_so_far();
+    std::string news;
+    for (auto i = 0; i < 20; ++i) {
+        first(*a, "x");
+        for (auto const& frame : peer.frames())
+            news += " " + std::to_string(frame.as<flow>().next_incoming_id->value() + 4);
+    }
+    EXPECT_EQ(peer.session->state(), e::session_state::mapped) << peer.events();
+    EXPECT_EQ(news, " 4294967286 4294967288 4294967290 4294967292 4294967294 0 2 4 6 8");
+    EXPECT_EQ(peer.session->counters().transfers_received, 20u);
+}
+
 TEST_F(InboxAtItsBorders, SendsNoFlowThatWouldSayNothingNew)
 {
     open(4, 10);

@@ -112,6 +112,26 @@ TEST(LeavingLink, WhoseDetachOvertookSendsNothingWhenTheWindowOpens)
     EXPECT_EQ(peer.wire(), "");
 }
 
+TEST(LeavingLink, HearsNoDispositionThatComesTooLate)
+{
+    engine_peer peer;
+    auto& session = peer.open_session();
+    auto& s = peer.open_sender();
+    peer.grant(10, s);
+    auto const body = octets_of("x");
+    std::ignore = s.send({body});
+    peer.forget_so_far();
+    peer.send(detach{.handle = handle{0}, .closed = true});
+    EXPECT_EQ(peer.events(), "link_detached(S detached_by_peer)");
+    disposition const late{.role = role::receiver, .settled = true, .state = {encoded_accepted}};
+    peer.send(late);
+    EXPECT_EQ(peer.events(), "");
+    EXPECT_EQ(peer.wire(), "detach(h0 closed)");
+    session.forget(s);
+    peer.send(late);
+    EXPECT_EQ(peer.events(), "");
+}
+
 TEST(AcceptedLink, SendsWhatWasQueuedBeforeItsAttachWasWritten)
 {
     engine_peer peer{{.listener = true}};

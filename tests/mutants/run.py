@@ -63,10 +63,14 @@ def try_mutant(shop, mutant, cases, seed):
         shop.build(programs)
         result = {'digest': mutant.digest, 'caught': {}, 'missed': [], 'also': {}, 'ended': {}}
         for program, tests in mutant.catchers:
+            if program == 'property' and mutant.seeded:
+                tests = ENGINE_PROPERTIES
             run = shop.run(program, tests, seed, cases)
             result['ended'][program] = run.ended
+            if program == 'property':
+                result.update(properties=run.failed, seed=seed, cases=cases)
             # Each pattern is a promise of its own.
-            for pattern in tests.split(':'):
+            for pattern in dict(mutant.catchers)[program].split(':'):
                 hits = [one for one in run.failed if mutants_of.matches(pattern, *split_name(one))]
                 if hits:
                     result['caught'].setdefault(program, []).extend(hits)
@@ -78,10 +82,9 @@ def try_mutant(shop, mutant, cases, seed):
                         result['caught'].setdefault(program, []).extend(alone.failed)
                     else:
                         result['missed'].append('%s %s' % (program, pattern))
-        if mutant.seeded:
+        if mutant.seeded and 'properties' not in result:
             run = shop.run('property', ENGINE_PROPERTIES, seed, cases)
-            result['properties'] = run.failed
-            result['seed'], result['cases'] = seed, cases
+            result.update(properties=run.failed, seed=seed, cases=cases)
         layer = mutant.layer()
         if layer in programs and layer in ('codec', 'engine'):  # what else notices; the others take long
             run = shop.run(layer)

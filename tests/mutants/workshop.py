@@ -10,7 +10,7 @@ import time
 
 from mutant import PROGRAMS
 
-COPIED = ('CMakeLists.txt', 'LICENSE', 'cmake', 'include', 'src', 'tests', 'proptests')
+COPIED = ('CMakeLists.txt', 'LICENSE', 'cmake', 'include', 'src', 'tests', 'proptests', 'tools')
 MEMORY_MAX = 3 << 30  # a mutant may ask for memory without end
 TEST_SECONDS_MAX = 60
 
@@ -50,6 +50,8 @@ class Workshop:
         wanted = set()
         for name in COPIED:
             top = self.root / name
+            if not top.exists():
+                continue
             for path in [top] if top.is_file() else sorted(top.rglob('*')):
                 if not path.is_file() or '__pycache__' in path.parts:
                     continue
