@@ -86,6 +86,7 @@ enum class error {
     listen_failed = 83,        ///< The address cannot be listened on; the text says why.
     not_found = 84,            ///< There is nothing of that name.
     precondition_failed = 85,  ///< What is there differs from what was asked for.
+    audit_violation = 86,      ///< The connection's own auditor found a breach of the standard.
 };
 
 /// The category named "sluice".

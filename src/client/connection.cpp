@@ -11,6 +11,7 @@ session connection::default_session() const { return session{core_->default_sess
 std::string connection::remote_container_id() const { return core_->remote_container_id(); }
 std::string connection::peer() const { return core_->peer(); }
 connection_counters connection::counters() const noexcept { return core_->counters(); }
+audit_counters connection::audited() const noexcept { return core_->audited(); }
 failure_ptr connection::error() const { return core_->failure(); }
 executor connection::get_executor() const { return core_->completions()->get_executor(); }
 

@@ -1,6 +1,7 @@
 // A connection on its strand: the engine, the stream, the clock, and the queue of what users want.
 #pragma once
 
+#include "client/audit_watch.hpp"
 #include "client/command_queue.hpp"
 #include "client/completion_queue.hpp"
 #include "client/container_core.hpp"
@@ -54,6 +55,7 @@ public:
     void start(reply_ptr<connection> r);
     /// Fails what was never started.
     void fail_start(std::error_code code, std::string text, reply_ptr<connection> r);
+    audit_counters audited() const noexcept { return audit_tally_->read(); }
     void start_close(amqp_error why, reply_ptr<> r);
     /// From the container's end; any thread.
     void start_abort() noexcept;
@@ -130,6 +132,8 @@ private:
     /// The socket goes some time after our last octet, whatever the peer does.
     class lingering final : public timed {
     public:
+    void watch(bool incoming, bytes_view octets);
+    void act_on_audit();
         explicit lingering(connection_core& of) : of_{of} {}
         void on_time() override { of_.end_stream(); }
 
@@ -184,3 +188,5 @@ private:
 };
 
 }  // namespace sluice::client::detail
+    std::shared_ptr<audit_tally> const audit_tally_ = std::make_shared<audit_tally>();
+    std::unique_ptr<audit_watch> watch_;  // null where it is off, and before the first octet

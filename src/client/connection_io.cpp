@@ -52,10 +52,37 @@ void connection_core::take(bytes_view octets)
         std::chrono::duration_cast<clock_time>(std::chrono::steady_clock::now().time_since_epoch());
     if (trace_in_)
         trace(*trace_in_, octets);
+    watch(true, octets);
     while (!octets.empty()) {
         octets = octets.subspan(engine_->receive(octets, now_));
         poll_events();
     }
+    act_on_audit();
+}
+
+/// Each octet both ways, in the order in which the engine has them: the auditor of debug builds.
+void connection_core::watch(bool incoming, bytes_view octets)
+{
+    if (audit_watch::mode_of(options_) == audit_mode::off)
+        return;
+    if (!watch_)
+        watch_ =
+            std::make_unique<audit_watch>(options_, url_.host.empty(),  // then the peer connected
+                                          where(), completions_->get_executor(), audit_tally_);
+    watch_->feed(incoming, octets, now_);
+}
+
+void connection_core::act_on_audit()
+{
+    auto text = watch_ ? watch_->take_fatal() : std::string{};
+    if (text.empty() || ended())
+        return;
+    begin_close({.condition = std::string{condition::internal_error},
+                 .description = "audit: " + text,
+                 .info = {}},
+                true);
+    failure_code_ = make_error_code(sluice::error::audit_violation);
+    failure_text_ = "the auditor of the connection to " + where() + " found: " + text;
 }
 
 void connection_core::on_stream_end(error_code ec)
@@ -89,6 +116,8 @@ bool connection_core::write_some()
         output_left_ = {output_.get(), engine_->write({output_.get(), size}, now_)};
         if (trace_out_)
             trace(*trace_out_, output_left_);
+        watch(false, output_left_);
+        act_on_audit();
     }
     if (!output_left_.empty())
         moved = send();

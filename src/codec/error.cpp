@@ -171,6 +171,8 @@ char const* upper_text(error e) noexcept
     case error::not_found: return "there is nothing of that name";
     case error::precondition_failed:
         return "it exists with other settings; use those, or delete it first";
+    case error::audit_violation:
+        return "the connection's auditor found a breach of the standard; its text says which";
     case error::listen_failed:
         return "the address cannot be listened on; is the port in use already?";
     default: return nullptr;

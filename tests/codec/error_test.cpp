@@ -9,7 +9,7 @@
 namespace sluice {
 namespace {
 
-constexpr int last_error = static_cast<int>(error::precondition_failed);
+constexpr int last_error = static_cast<int>(error::audit_violation);
 
 bool is_declared(int value)
 {

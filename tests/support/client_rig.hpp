@@ -79,6 +79,14 @@ inline std::string text_of(bytes_view b)
     return {reinterpret_cast<char const*>(b.data()), b.size()};
 }
 
+/// A violation on the wire, by whichever side, ends the connection, and with it the test.
+inline client::connection_options strict()
+{
+    client::connection_options o;
+    o.audit = client::audit_mode::fatal;
+    return o;
+}
+
 /// Connection and session, up.
 struct client_rig {
     scripted_peer peer;
@@ -88,7 +96,7 @@ struct client_rig {
 
     explicit client_rig(client::session_options options = {.next_outgoing_id = transfer_id{0},
                                                            .next_delivery_id = delivery_number{0}},
-                        client::connection_options connection_options = {})
+                        client::connection_options connection_options = strict())
     {
         auto c = in_background([&] { return container.connect(peer.url(), connection_options); });
         peer.open_connection();

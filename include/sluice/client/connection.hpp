@@ -86,6 +86,8 @@ public:
     /// "host:port" of the peer.
     std::string peer() const;
     connection_counters counters() const noexcept;
+    /// What its auditor has found; zeros if it is off.
+    audit_counters audited() const noexcept;
     /// Why it ended; null while it is open.
     failure_ptr error() const;
     executor get_executor() const;

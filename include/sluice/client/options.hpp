@@ -1,6 +1,7 @@
 // Settings of container, connection, session and links: plain structs with defaults.
 #pragma once
 
+#include <sluice/audit/finding.hpp>
 #include <sluice/codec/messaging.hpp>
 #include <sluice/engine/options.hpp>
 
@@ -40,6 +41,16 @@ enum class sasl_choice : std::uint8_t {
     plain,
 };
 
+/// Whether every octet of a connection, both ways, is held against the standard by
+/// sluice::audit::checker, which shares no code with the engine.
+enum class audit_mode : std::uint8_t {
+    off,
+    on,  ///< what it finds is told (on_finding) and counted (connection::audited)
+    /// A violation, by whichever side, ends the connection as well: error::audit_violation, with the
+    /// finding as its text, and amqp:internal-error for the peer. For tests.
+    fatal,
+};
+
 struct connection_options {
     std::optional<std::string> user{};      ///< instead of the URL's
     std::optional<std::string> password{};  ///< instead of the URL's
@@ -55,6 +66,11 @@ struct connection_options {
         std::size_t{256} * 1024;  ///< octets encoded ahead of the socket
     std::size_t input_buffer_size = std::size_t{128} * 1024;
     bool no_delay = true;
+    /// Unset: on in a build of the library with assertions, else off.
+    std::optional<audit_mode> audit{};
+    /// Called with each finding where handlers run, never by the I/O thread; 64 at most wait for it.
+    /// Default: a line on standard error, for the first 20. No finding has credentials in it.
+    std::function<void(sluice::audit::finding const&)> on_finding{};
     std::vector<std::string> offered_capabilities{};
     std::vector<std::string> desired_capabilities{};
     bytes properties{};  ///< an encoded map, or empty
