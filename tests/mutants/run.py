@@ -149,27 +149,34 @@ def run_mechanical(files, cases, seed, jobs):
     say('building the copy')
     shop.prepare()
     switches = mechanical.plant(shop.tree, files or mechanical.FILES)
-    shop.build(['engine', 'property'])
+    shop.build(['engine'])
     say('%d mutants; testing without one first' % len(switches))
-    expect_clean(shop, ['engine', 'property'], cases, seed)
+    expect_clean(shop, ['engine'], cases, seed)
     known = mechanical.read_survivors(HERE / 'survivors.txt')
-    counts, unexplained = {'engine': 0, 'property': 0, 'known': 0}, []
     begin = time.monotonic()
-    for one in switches:
+
+    def run(one, program, tests, seconds):
         shop.environment['SLUICE_MUTANT'] = str(one.number)
-        run = shop.run('engine', '*-Allocations*', seconds=60)
-        if not run.failed:
-            run = shop.run('property', ENGINE_PROPERTIES, seed, cases)
-        keep_result('mechanical', one.key(), {'caught': run.failed[:3], 'program': run.program, 'ended': run.ended})
-        if run.failed:
-            counts[run.program] += 1
-            if one.key() in known:
-                say('%s: is caught by %s now; take it off survivors.txt' % (one.key(), run.failed[0]))
-        elif one.key() in known:
-            counts['known'] += 1
-        else:
-            unexplained.append(one)
-            say('SURVIVED: ' + one.key())
+        found = shop.run(program, tests, seed, cases, seconds)
+        keep_result('mechanical', one.key(), {'caught': found.failed[:3], 'program': program, 'ended': found.ended})
+        if found.failed and one.key() in known:
+            say('%s: is caught by %s now; take it off survivors.txt' % (one.key(), found.failed[0]))
+        return found.failed
+
+    left = [one for one in switches if not run(one, 'engine', '*', 60)]
+    counts = {'engine': len(switches) - len(left), 'property': 0}
+    if [one for one in left if one.key() not in known]:
+        say('%d left for the property tests' % len(left))
+        del shop.environment['SLUICE_MUTANT']
+        shop.build(['property'])
+        expect_clean(shop, ['property'], cases, seed)
+        after = [one for one in left if one.key() in known or not run(one, 'property', ENGINE_PROPERTIES, 120)]
+        counts['property'] = len(left) - len(after)
+        left = after
+    unexplained = [one for one in left if one.key() not in known]
+    counts['known'] = len(left) - len(unexplained)
+    for one in unexplained:
+        say('SURVIVED: ' + one.key())
     say('%d mutants in %.0f s: %d caught by unit tests, %d by properties, %d survive and are explained, %d survive'
         % (len(switches), time.monotonic() - begin, counts['engine'], counts['property'], counts['known'],
            len(unexplained)))
