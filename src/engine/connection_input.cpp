@@ -305,8 +305,7 @@ void connection::on_close(bytes_view body)
         return fail(error::frame_out_of_state, condition::illegal_state,
                     "close before open [2.4.6]");
     if (!in_state)
-        state_ = connection_state::close_received;  // not opened by us yet: open and close go out
-                                                    // together
+        return;  // a second close
     if (state_ == connection_state::ended) {
         return finish(c.error ? make_error_code(error::connection_closed_by_peer)
                               : std::error_code{});

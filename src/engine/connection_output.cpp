@@ -53,8 +53,7 @@ bool connection::open_is_due() const noexcept
 {
     if (open_sent_ || !(open_wanted_ || close_wanted_))
         return false;
-    return connection_table.allows(state_, connection_event::send_open)
-           || state_ == connection_state::close_received;
+    return connection_table.allows(state_, connection_event::send_open);
 }
 
 bool connection::close_is_due() const noexcept
