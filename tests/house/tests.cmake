@@ -17,6 +17,14 @@ set_tests_properties(house.tidy house.tidy_finds_each_breach house.sum_of_result
     house.mutants_apply house.mutants_say_when_they_do_not
     PROPERTIES LABELS house TIMEOUT 60)
 
+# The specification of the state machines is what the engine's tables say.
+if(TARGET sluice_engine AND SLUICE_TESTS)
+    sluice_add_program(state_machines NAME state_machines FOLDER house SOURCES ${house}/state_machines.cpp
+        LIBRARIES sluice_engine)
+    add_test(NAME house.state_machines COMMAND state_machines --check ${PROJECT_SOURCE_DIR}/docs)
+    set_tests_properties(house.state_machines PROPERTIES LABELS house TIMEOUT 60)
+endif()
+
 # An external project of the smallest kind is built against the installed package.
 get_property(layers GLOBAL PROPERTY SLUICE_LAYERS)
 if(layers)
