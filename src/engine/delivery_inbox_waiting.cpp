@@ -51,7 +51,12 @@ bool delivery_inbox::over(waiting_frame const& f) const noexcept
 void delivery_inbox::admit_oldest()
 {
     std::size_t i = 0;
-    while (i < waiting_.size() && !waiting_[i].first) ++i;
+    for (++pass_; i < waiting_.size(); ++i) {
+        auto const& f = waiting_[i];
+        if (f.first && f.link->blocked_in_pass_ != pass_)
+            break;
+        f.link->blocked_in_pass_ = pass_;  // its reader holds an older delivery: that goes first
+    }
     if (i == waiting_.size())
         return;
     auto const* const link = waiting_[i].link;

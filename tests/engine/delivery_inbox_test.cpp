@@ -355,6 +355,19 @@ TEST_F(InboundStream, ItsLastFrameWaitsAndTheNextDeliveryBehindIt)
     EXPECT_EQ(peer.wire(), "");
 }
 
+TEST_F(InboundStream, IsNotOvertakenByItsNextDeliveryWhenTheInboxIsFull)
+{
+    open_stream(4, 10);
+    first(*a, "0123456789", true);
+    std::ignore = window();
+    next(*a, "end");
+    for (auto const* const next_one : {"b", "c", "d"}) first(*a, next_one);
+    EXPECT_EQ(peer.events(), "delivery(A 0 '0123456789')");
+    a->consume(*peer.deliveries.front(), 10);
+    EXPECT_EQ(peer.events(), "delivery_part(A 0 'end') delivery(A 1 'b') delivery(A 2 'c') "
+                             "delivery(A 3 'd')");
+}
+
 TEST_F(InboundStream, WhoseContinuationsNameItAreItsOwnWhileTheyWait)
 {
     open_stream(8, 10);
