@@ -1,6 +1,7 @@
 // Commands from other threads, and the turn that serves them.
 #include "client/connection_requests.hpp"
 #include "client/link_core.hpp"
+#include "client/server_requests.hpp"
 #include "client/session_core.hpp"
 
 #include <boost/asio/post.hpp>
@@ -32,6 +33,24 @@ connection_core::connection_core(std::shared_ptr<container_core> container, net:
       url_{std::move(where)},
       timer_{io_->context()}
 {
+    if (container_->tracing()) {
+        trace_in_.emplace("<- ");
+        trace_out_.emplace("-> ");
+    }
+    now_ = read_clock();
+}
+
+connection_core::connection_core(std::shared_ptr<container_core> container,
+                                 std::shared_ptr<io_thread> io,
+                                 std::shared_ptr<listener_core> listener)
+    : container_{std::move(container)},
+      io_{std::move(io)},
+      completions_{container_->make_completions()},
+      options_{options_of(*listener)},
+      timer_{io_->context()},
+      server_{std::make_unique<server_side>()}
+{
+    server_->listener = std::move(listener);
     if (container_->tracing()) {
         trace_in_.emplace("<- ");
         trace_out_.emplace("-> ");
@@ -156,6 +175,7 @@ void connection_core::turn()
 void connection_core::end_turn()
 {
     publish();
+    watch_buffers();
     arm_timer();
     flush_answers();
 }

@@ -21,6 +21,11 @@
 
 namespace sluice::client::detail {
 
+class listener_core;
+struct server_side;
+struct session_asked;
+struct link_asked;
+
 /// One turn on the strand: commands, events, answers, octets out; again while there is something to
 /// do. Nothing that users wrote runs in it, and no lock is held in it while it writes or calls.
 class connection_core final : public endpoint,
@@ -29,6 +34,9 @@ class connection_core final : public endpoint,
 public:
     connection_core(std::shared_ptr<container_core> container, net::url where,
                     connection_options options);
+    /// One that a listener takes in, on the listener's thread.
+    connection_core(std::shared_ptr<container_core> container, std::shared_ptr<io_thread> io,
+                    std::shared_ptr<listener_core> listener);
     ~connection_core() override;
 
     // ---- any thread
@@ -43,10 +51,11 @@ public:
     std::shared_ptr<completion_queue> const& completions() const noexcept { return completions_; }
     container_core& container() const noexcept { return *container_; }
     connection_options const& options() const noexcept { return options_; }
-    std::string where() const { return url_.to_string(); }
+    std::string where() const { return server_ ? peer() : url_.to_string(); }
     std::string remote_container_id() const { return text(remote_container_id_); }
     std::string peer() const { return text(peer_); }
     connection_counters counters() const noexcept;
+    audit_counters audited() const noexcept { return audit_tally_->read(); }
     /// The session that links without a session of their own use.
     std::shared_ptr<session_core> default_session(std::shared_ptr<connection_core> const& user);
 
@@ -55,10 +64,26 @@ public:
     void start(reply_ptr<connection> r);
     /// Fails what was never started.
     void fail_start(std::error_code code, std::string text, reply_ptr<connection> r);
-    audit_counters audited() const noexcept { return audit_tally_->read(); }
     void start_close(amqp_error why, reply_ptr<> r);
     /// From the container's end; any thread.
     void start_abort() noexcept;
+
+    // ---- of a server, on the strand: connection_server.cpp
+
+    void start_accepted(std::unique_ptr<net::byte_stream> stream);
+    void accept_connection(std::shared_ptr<connection_core> const& user);
+    void refuse_connection(amqp_error why);
+    void accept_session(session_asked& asked, std::shared_ptr<session_core> made);
+    void refuse_session(session_asked& asked, amqp_error why);
+    void accept_link(link_asked& asked, std::shared_ptr<link_core> made);
+    void refuse_link(link_asked& asked, amqp_error why);
+    /// Those whose request objects are gone without an answer.
+    void refuse_forgotten();
+    /// The handle that the server's user has; null if it has none.
+    std::shared_ptr<connection_core> server_user() const;
+    /// No send of ours is under way.
+    bool at_rest();
+    void close_for(amqp_error why);
 
     // ---- strand
 
@@ -107,6 +132,8 @@ private:
 
     void read();
     void take(bytes_view octets);
+    void watch(bool incoming, bytes_view octets);
+    void act_on_audit();
     void on_stream_end(error_code ec);
     void wait_to_read();
     bool write_some();
@@ -122,6 +149,21 @@ private:
     void on_opened();
     void on_closed(std::error_code code);
 
+    void on_server_event(engine::event const& e);
+    void on_server_closed();
+    void on_sasl_of_peer();
+    void on_password(bool good, std::string user);
+    void ask_for_connection();
+    void ask_for_session(engine::session& s);
+    void ask_for_link(engine::link& l);
+    void ask_for_sessions();
+    void ask_for_links(engine::session& s);
+    void over(engine::session& s);
+    void over(engine::link& l) noexcept;
+    void watch_buffers();
+    template <class F>
+    void run_handler(F f) const;
+
     void connected(net::connect_result r);
     engine::connection_options engine_options() const;
     void choose_sasl();
@@ -132,8 +174,6 @@ private:
     /// The socket goes some time after our last octet, whatever the peer does.
     class lingering final : public timed {
     public:
-    void watch(bool incoming, bytes_view octets);
-    void act_on_audit();
         explicit lingering(connection_core& of) : of_{of} {}
         void on_time() override { of_.end_stream(); }
 
@@ -156,6 +196,7 @@ private:
     std::mutex default_session_mutex_;
     std::shared_ptr<session_core> default_session_;
     std::atomic<std::uint64_t> published_[4]{};
+    std::shared_ptr<audit_tally> const audit_tally_ = std::make_shared<audit_tally>();
 
     // strand
     std::optional<engine::connection> engine_;
@@ -166,6 +207,7 @@ private:
     std::optional<engine::frame_trace> trace_in_;
     std::optional<engine::frame_trace> trace_out_;
     std::string trace_text_;
+    std::unique_ptr<audit_watch> watch_;  // null where it is off, and before the first octet
     boost::asio::steady_timer timer_;
     clock_time timer_at_ = clock_time::max();
     clock_time now_{0};
@@ -185,8 +227,7 @@ private:
     bool waits_to_write_ = false;
     bool write_shut_ = false;
     lingering lingering_{*this};
+    std::unique_ptr<server_side> server_;  // null where we connected
 };
 
 }  // namespace sluice::client::detail
-    std::shared_ptr<audit_tally> const audit_tally_ = std::make_shared<audit_tally>();
-    std::unique_ptr<audit_watch> watch_;  // null where it is off, and before the first octet

@@ -1,6 +1,7 @@
 // What the engine reports, and how a connection ends.
 #include "client/connection_requests.hpp"
 #include "client/link_core.hpp"
+#include "client/server_requests.hpp"
 #include "client/session_core.hpp"
 
 namespace sluice::client::detail {
@@ -34,7 +35,20 @@ void connection_core::handle(engine::event const& e)
     case kind::connection_closed: return on_closed(e.code);
     case kind::sasl_init:
     case kind::sasl_response:
-    case kind::connection_requested: return;  // of listeners
+    case kind::connection_requested:
+    case kind::session_requested:
+    case kind::link_requested:
+        if (server_)
+            return on_server_event(e);
+        break;
+    case kind::session_ended:
+        if (server_)
+            over(*e.session);
+        break;
+    case kind::link_detached:
+        if (server_)
+            over(*e.link);
+        break;
     default: break;
     }
     if (e.link) {
@@ -139,6 +153,8 @@ void connection_core::finish(failure_ptr why)
         c = next;
     }
     flows_.apply_all();
+    if (server_)
+        on_server_closed();
     std::shared_ptr<session_core> gone;
     {
         std::lock_guard const lock{default_session_mutex_};

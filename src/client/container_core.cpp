@@ -2,6 +2,7 @@
 #include "client/container_core.hpp"
 
 #include "client/connection_core.hpp"
+#include "client/listener_core.hpp"
 
 #include <cstdio>
 #include <cstdlib>
@@ -28,7 +29,7 @@ bool trace_wanted() noexcept
     return value && std::strcmp(value, "frames") == 0;
 }
 
-void report(std::exception_ptr what)
+void print(std::exception_ptr what)
 {
     try {
         std::rethrow_exception(what);
@@ -81,7 +82,7 @@ container_core::container_core(container_options options)
       options_{std::move(options)},
       tracing_{trace_wanted()},
       sink_{std::make_shared<std::function<void(std::exception_ptr)>>(
-          options_.on_exception ? options_.on_exception : report)},
+          options_.on_exception ? options_.on_exception : print)},
       unique_prefix_{random_name()}
 {
     if (!options_.handler_executor)
@@ -114,6 +115,16 @@ bool container_core::add(std::shared_ptr<connection_core> const& connection)
     return true;
 }
 
+bool container_core::add(std::shared_ptr<listener_core> const& listener)
+{
+    std::lock_guard const lock{mutex_};
+    if (stopping_)
+        return false;
+    std::erase_if(listeners_, [](auto const& l) { return l.expired(); });
+    listeners_.push_back(listener);
+    return true;
+}
+
 std::string container_core::unique_name(std::string_view prefix)
 {
     return std::string{prefix} + "-" + unique_prefix_ + "-"
@@ -123,12 +134,17 @@ std::string container_core::unique_name(std::string_view prefix)
 void container_core::stop()
 {
     std::vector<std::weak_ptr<connection_core>> connections;
+    std::vector<std::weak_ptr<listener_core>> listeners;
     {
         std::lock_guard const lock{mutex_};
         if (std::exchange(stopping_, true))
             return;
         connections = std::move(connections_);
+        listeners = std::move(listeners_);
     }
+    for (auto const& l : listeners)
+        if (auto const live = l.lock())
+            live->start_abort();
     for (auto const& c : connections)
         if (auto const live = c.lock())
             live->start_abort();

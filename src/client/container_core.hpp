@@ -19,6 +19,9 @@
 
 namespace sluice::client::detail {
 
+class connection_core;
+class listener_core;
+
 /// One I/O thread. Everything on it runs one after the other, so it is the strand of each of its
 /// connections.
 class io_thread {
@@ -62,6 +65,9 @@ public:
     std::shared_ptr<io_thread> next_io_thread() noexcept;
     /// @returns false if the container is going.
     bool add(std::shared_ptr<connection_core> const& connection);
+    bool add(std::shared_ptr<listener_core> const& listener);
+    /// What a handler has thrown.
+    void report(std::exception_ptr what) const { (*sink_)(what); }
     /// A link name, or a container-id, that was not given before.
     std::string unique_name(std::string_view prefix);
 
@@ -80,6 +86,7 @@ private:
     std::mutex mutex_;
     bool stopping_ = false;
     std::vector<std::weak_ptr<connection_core>> connections_;
+    std::vector<std::weak_ptr<listener_core>> listeners_;
 };
 
 }  // namespace sluice::client::detail

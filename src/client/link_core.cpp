@@ -21,7 +21,7 @@ struct symbol_list {
 bytes encoded_address(terminus const& t)
 {
     bytes out;
-    if (!t.address.empty() && !t.dynamic)
+    if (!t.address.empty())
         append(out, t.address);
     return out;
 }
@@ -252,6 +252,15 @@ void link_core::on_detach(std::error_code code)
     if (!nameless)
         return on_ended(held_back_);
     core().deadlines().arm(late_, late_reason_max, core().now());
+}
+
+void link_core::adopt(engine::link& l)
+{
+    engine_link_ = &l;
+    l.context = this;
+    session_->add(shared_from_this());
+    if (auto const failed = l.attach(to_engine()))
+        fail(make_failure(failed, "no " + refers_to()));
 }
 
 void link_core::begin_close(amqp_error why, bool overtake)

@@ -34,6 +34,8 @@ public:
     void on_ended(failure_ptr why);
     /// Over for its users; the engine's link may still wait for the peer.
     void fail(failure_ptr why);
+    /// A link that the peer attached is this one's from here on.
+    void adopt(engine::link& l);
     virtual void publish() noexcept = 0;
     /// After the events at hand: see connection_core::stir().
     virtual void on_stirred() {}
@@ -62,6 +64,7 @@ protected:
 
     // What the two ends do differently.
     virtual result<engine::link*> attach(engine::session& on) = 0;
+    virtual engine::link_options to_engine() const = 0;
     virtual std::string remote_address(engine::link const& l) const = 0;
     virtual void on_event(engine::event const& e) = 0;
     virtual void on_attached() {}

@@ -39,12 +39,13 @@ void receiver_core::start_open(std::shared_ptr<receiver_core> user, reply_ptr<cl
     start_attach(new open_request{self(), std::move(user), std::move(r)});
 }
 
-result<engine::link*> receiver_core::attach(engine::session& on)
+engine::link_options receiver_core::to_engine() const
 {
     engine::link_options o;
     o.name = name();
     o.source = encode_source(options_.source);
-    o.target = encode_target(options_.target);
+    o.target =
+        options_.encoded_target.empty() ? encode_target(options_.target) : options_.encoded_target;
     o.snd_settle_mode = options_.snd_settle_mode;
     o.rcv_settle_mode = options_.rcv_settle_mode;
     o.max_message_size = options_.max_message_size;
@@ -53,7 +54,12 @@ result<engine::link*> receiver_core::attach(engine::session& on)
     o.properties = options_.properties;
     o.streamed = options_.streamed;
     o.stream_buffer_max = options_.stream_buffer_max;
-    auto made = on.attach_receiver(std::move(o));
+    return o;
+}
+
+result<engine::link*> receiver_core::attach(engine::session& on)
+{
+    auto made = on.attach_receiver(to_engine());
     if (!made)
         return unexpected{made.error()};
     return *made;

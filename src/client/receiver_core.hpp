@@ -53,6 +53,7 @@ private:
         return "receiver from " + quoted_address(options_.source);
     }
     result<engine::link*> attach(engine::session& on) override;
+    engine::link_options to_engine() const override;
     std::string remote_address(engine::link const& l) const override;
     void on_attached() override;
     void on_event(engine::event const& e) override;

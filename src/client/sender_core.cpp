@@ -63,7 +63,7 @@ void sender_core::start_open(std::shared_ptr<sender_core> user, reply_ptr<client
     start_attach(new open_request{std::move(self), std::move(user), std::move(r)});
 }
 
-result<engine::link*> sender_core::attach(engine::session& on)
+engine::link_options sender_core::to_engine() const
 {
     engine::link_options o;
     o.name = name();
@@ -76,7 +76,12 @@ result<engine::link*> sender_core::attach(engine::session& on)
     o.offered_capabilities = options_.offered_capabilities;
     o.desired_capabilities = options_.desired_capabilities;
     o.properties = options_.properties;
-    auto made = on.attach_sender(std::move(o));
+    return o;
+}
+
+result<engine::link*> sender_core::attach(engine::session& on)
+{
+    auto made = on.attach_sender(to_engine());
     if (!made)
         return unexpected{made.error()};
     return *made;

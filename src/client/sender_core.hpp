@@ -50,6 +50,7 @@ private:
         return "sender to " + quoted_address(options_.target);
     }
     result<engine::link*> attach(engine::session& on) override;
+    engine::link_options to_engine() const override;
     std::string remote_address(engine::link const& l) const override;
     void on_event(engine::event const& e) override;
     void on_detached(failure_ptr const& why) override;

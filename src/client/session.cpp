@@ -13,6 +13,8 @@ executor session::get_executor() const { return core_->completions()->get_execut
 
 void session::start_sender(sender_options options, detail::reply_ptr<sender> r) const
 {
+    if (options.target.dynamic)
+        options.target.address.clear();  // the peer's to give [3.5.4]
     auto made = std::make_shared<detail::sender_core>(core_->shared_from_this(), core_,
                                                       core_->user_connection(), std::move(options));
     auto handle = detail::make_user_pointer(made);
@@ -21,6 +23,8 @@ void session::start_sender(sender_options options, detail::reply_ptr<sender> r) 
 
 void session::start_receiver(receiver_options options, detail::reply_ptr<receiver> r) const
 {
+    if (options.source.dynamic)
+        options.source.address.clear();  // the peer's to give [3.5.3]
     auto made = std::make_shared<detail::receiver_core>(
         core_->shared_from_this(), core_, core_->user_connection(), std::move(options));
     auto handle = detail::make_user_pointer(made);

@@ -273,6 +273,14 @@ failure_ptr session_core::why_ended(std::error_code code) const
     return make_failure(code, "session ended", std::move(error));
 }
 
+void session_core::adopt(engine::session& s)
+{
+    engine_ = &s;
+    s.context = this;
+    connection_->add(shared_from_this());
+    std::ignore = s.begin(to_engine(options_));
+}
+
 void session_core::begin_end(amqp_error why, bool overtake)
 {
     if (ended() || !engine_)

@@ -39,6 +39,10 @@ public:
     /// The engine's session is gone, or never was.
     void on_ended(failure_ptr why);
     void begin_end(amqp_error why, bool overtake);
+    /// A session that the peer began is this one's from here on.
+    void adopt(engine::session& s);
+    /// The handle that a server's user has of one that was adopted; set before it is pushed.
+    std::weak_ptr<session_core> user_pointer;
     void publish() noexcept;
 
 private:

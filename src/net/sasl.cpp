@@ -61,6 +61,18 @@ result<std::unique_ptr<sasl_client>> sasl_plain(credentials const& who)
         std::make_unique<single_message>("PLAIN", std::move(message))};
 }
 
+std::optional<credentials> sasl_read_plain(bytes_view response)
+{
+    std::string_view const text{reinterpret_cast<char const*>(response.data()), response.size()};
+    auto const first = text.find('\0');
+    auto const second = first == text.npos ? text.npos : text.find('\0', first + 1);
+    if (second == text.npos || text.find('\0', second + 1) != text.npos)
+        return std::nullopt;
+    return credentials{.user = std::string{text.substr(first + 1, second - first - 1)},
+                       .password = std::string{text.substr(second + 1)},
+                       .authorize_as = std::string{text.substr(0, first)}};
+}
+
 std::vector<std::string> sasl_wanted(bool has_credentials)
 {
     if (has_credentials)

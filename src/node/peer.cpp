@@ -5,6 +5,8 @@
 #include "node/management.hpp"
 #include "node/node_core.hpp"
 
+#include <sluice/net/sasl.hpp>
+
 namespace sluice::node::detail {
 
 namespace {
@@ -191,16 +193,12 @@ void peer::on_sasl()
         return on_password(true);
     if (mechanism != "PLAIN")
         return on_password(false);
-    auto const& response = engine().sasl_bytes();
-    std::string_view const text{reinterpret_cast<char const*>(response.data()), response.size()};
-    auto const first = text.find('\0');
-    auto const second = first == text.npos ? text.npos : text.find('\0', first + 1);
-    if (second == text.npos || text.find('\0', second + 1) != text.npos)
+    auto const who = net::sasl_read_plain(engine().sasl_bytes());
+    if (!who)
         return on_password(false);
     if (!core_.options().check_password)
         return on_password(true);
-    core_.check_password(std::string{text.substr(first + 1, second - first - 1)},
-                         std::string{text.substr(second + 1)},
+    core_.check_password(who->user, who->password,
                          [self = std::static_pointer_cast<peer>(shared_from_this())](bool good) {
                              self->on_password(good);
                              self->run();

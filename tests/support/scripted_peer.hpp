@@ -80,6 +80,13 @@ public:
         socket_.set_option(asio::ip::tcp::no_delay{true});
     }
 
+    /// Plays the client instead.
+    void connect_to(std::uint16_t server)
+    {
+        socket_.connect({asio::ip::address_v4::loopback(), server});
+        socket_.set_option(asio::ip::tcp::no_delay{true});
+    }
+
     void send_octets(bytes_view octets)
     {
         asio::write(socket_, asio::buffer(octets.data(), octets.size()));

@@ -6,6 +6,7 @@
 #include <sluice/client/container.hpp>
 #include <sluice/client/delivery.hpp>
 #include <sluice/client/error.hpp>
+#include <sluice/client/listener.hpp>
 #include <sluice/client/options.hpp>
 #include <sluice/client/outcome.hpp>
 #include <sluice/client/receiver.hpp>

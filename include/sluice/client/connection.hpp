@@ -94,6 +94,7 @@ public:
 
 private:
     friend class container;
+    friend class connection_request;
     friend class detail::connection_core;
     explicit connection(std::shared_ptr<detail::connection_core> core) noexcept
         : core_{std::move(core)}

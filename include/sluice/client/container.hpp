@@ -2,6 +2,7 @@
 #pragma once
 
 #include <sluice/client/connection.hpp>
+#include <sluice/client/listener.hpp>
 
 namespace sluice::client {
 
@@ -52,6 +53,12 @@ public:
             start_connect(core_, std::move(url), std::move(options), std::move(r));
         });
     }
+
+    /// Takes connections in at `host`:`port` (0: any port that is free) until the listener's last
+    /// handle goes or it is closed. See listener.hpp.
+    /// @throws boost::system::system_error with error::resolve_failed, error::listen_failed
+    listener listen(std::string const& host, std::uint16_t port, listener_options options = {},
+                    server_handlers handlers = {});
 
     std::string const& id() const noexcept;
     /// Where handlers of async_connect run that have no executor of their own.

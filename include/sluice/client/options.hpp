@@ -46,8 +46,8 @@ enum class sasl_choice : std::uint8_t {
 enum class audit_mode : std::uint8_t {
     off,
     on,  ///< what it finds is told (on_finding) and counted (connection::audited)
-    /// A violation, by whichever side, ends the connection as well: error::audit_violation, with the
-    /// finding as its text, and amqp:internal-error for the peer. For tests.
+    /// A violation, by whichever side, ends the connection as well: error::audit_violation, with
+    /// the finding as its text, and amqp:internal-error for the peer. For tests.
     fatal,
 };
 
@@ -68,8 +68,8 @@ struct connection_options {
     bool no_delay = true;
     /// Unset: on in a build of the library with assertions, else off.
     std::optional<audit_mode> audit{};
-    /// Called with each finding where handlers run, never by the I/O thread; 64 at most wait for it.
-    /// Default: a line on standard error, for the first 20. No finding has credentials in it.
+    /// Called with each finding where handlers run, never by the I/O thread; 64 at most wait for
+    /// it. Default: a line on standard error, for the first 20. No finding has credentials in it.
     std::function<void(sluice::audit::finding const&)> on_finding{};
     std::vector<std::string> offered_capabilities{};
     std::vector<std::string> desired_capabilities{};
@@ -129,6 +129,7 @@ struct sender_options : link_options {
 struct receiver_options : link_options {
     terminus source{};  ///< its address is set by open_receiver(address)
     terminus target{};
+    bytes encoded_target{};  ///< instead of `target`: a coordinator, say
     std::uint32_t credit_window =
         100;  ///< deliveries held and on their way together; 0: credit by hand
     std::uint32_t inbox_max =

@@ -106,6 +106,7 @@ public:
 
 private:
     friend class session;
+    friend class link_request;
     friend class detail::receiver_core;
     explicit receiver(std::shared_ptr<detail::receiver_core> core) noexcept : core_{std::move(core)}
     {

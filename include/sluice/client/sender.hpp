@@ -129,6 +129,7 @@ public:
 
 private:
     friend class session;
+    friend class link_request;
     friend class detail::sender_core;
     explicit sender(std::shared_ptr<detail::sender_core> core) noexcept : core_{std::move(core)} {}
     static encoded_message encode(message const& m);

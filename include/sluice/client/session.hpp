@@ -98,6 +98,8 @@ public:
 
 private:
     friend class connection;
+    friend class session_request;
+    friend class link_request;
     friend class detail::session_core;
     explicit session(std::shared_ptr<detail::session_core> core) noexcept : core_{std::move(core)}
     {

@@ -36,6 +36,9 @@ std::unique_ptr<sasl_client> sasl_anonymous(std::string trace = {});
 /// PLAIN [RFC 4616]. @returns error::invalid_argument if user or password contain a NUL.
 result<std::unique_ptr<sasl_client>> sasl_plain(credentials const& who);
 
+/// What a client's initial response of PLAIN says; nothing if it is malformed. [RFC 4616]
+std::optional<credentials> sasl_read_plain(bytes_view response);
+
 /// The mechanisms that a client would use, best first. Nothing is sent under a mechanism that is
 /// not listed here.
 std::vector<std::string> sasl_wanted(bool has_credentials);

@@ -1,0 +1,143 @@
+// Connections in, and the end of all of them.
+#include "client/listener_core.hpp"
+
+#include <boost/asio/post.hpp>
+
+namespace sluice::client::detail {
+namespace {
+
+constexpr clock_time stop_poll{10};
+constexpr clock_time close_patience{1'000};  // for the peers' closes
+
+clock_time read_clock() noexcept
+{
+    return std::chrono::duration_cast<clock_time>(
+        std::chrono::steady_clock::now().time_since_epoch());
+}
+
+}  // namespace
+
+listener_core::listener_core(std::shared_ptr<container_core> container, listener_options options,
+                             server_handlers handlers)
+    : container_{std::move(container)},
+      io_{container_->next_io_thread()},
+      completions_{container_->make_completions()},
+      options_{std::move(options)},
+      handlers_{std::move(handlers)},
+      timer_{io_->context()}
+{
+}
+
+std::error_code listener_core::open(std::string const& host, std::uint16_t port, std::string& fault)
+{
+    auto made = net::tcp_listener::open(io_->context().get_executor(), host, port, &fault);
+    if (!made)
+        return made.error();
+    socket_ = std::move(*made);
+    boost::asio::post(io_->context(), [weak = weak_from_this()] {
+        if (auto const self = weak.lock())
+            self->socket_->start([weak](std::unique_ptr<net::byte_stream> s) {
+                if (auto const live = weak.lock())
+                    live->on_stream(std::move(s));
+            });
+    });
+    return {};
+}
+
+void listener_core::on_stream(std::unique_ptr<net::byte_stream> stream)
+{
+    if (stopping_)
+        return;
+    auto const made = std::make_shared<connection_core>(container_, io_, shared_from_this());
+    if (!container_->add(made))
+        return;
+    connections_.insert(made);
+    count_.store(connections_.size(), std::memory_order_relaxed);
+    if (connections_.size() >= options_.connections_max)
+        socket_->pause();
+    made->start_accepted(std::move(stream));
+}
+
+void listener_core::on_ended(connection_core& c)
+{
+    connections_.erase(c.shared_from_this());
+    count_.store(connections_.size(), std::memory_order_relaxed);
+    if (!stopping_ && connections_.size() < options_.connections_max)
+        socket_->resume();
+}
+
+std::size_t listener_core::on_buffered(std::size_t before, std::size_t after) noexcept
+{
+    buffered_ = buffered_ - before + after;
+    return buffered_;
+}
+
+// ---- the end
+
+void listener_core::close_now() noexcept { socket_->close(); }
+
+void listener_core::close()
+{
+    boost::asio::post(io_->context(), [self = shared_from_this()] { self->close_now(); });
+}
+
+void listener_core::abandon(std::shared_ptr<listener_core> self)
+{
+    if (!io_->stopped())
+        boost::asio::post(io_->context(), [held = std::move(self)] { held->close_now(); });
+}
+
+void listener_core::start_abort() noexcept
+{
+    boost::asio::post(io_->context(), [self = shared_from_this()] {
+        self->close_now();
+        self->timer_.cancel();
+        for (auto& r : std::exchange(self->stoppers_, {}))
+            self->completions_->complete(*r.release());
+    });
+}
+
+void listener_core::start_stop(amqp_error why, reply_ptr<> r)
+{
+    boost::asio::post(io_->context(), [self = shared_from_this(), why = std::move(why),
+                                       reply = std::move(r)]() mutable {
+        self->stoppers_.push_back(std::move(reply));
+        if (std::exchange(self->stopping_, true) && !self->connections_.empty())
+            return;
+        self->why_ = std::move(why);
+        self->close_now();
+        self->stop_at_ = read_clock() + self->options_.stop_timeout;
+        self->go_on_stopping();
+    });
+}
+
+/// First what is under way, then the closes, then the sockets.
+void listener_core::go_on_stopping()
+{
+    auto const time = read_clock();
+    auto const patience = std::min<clock_time>(close_patience, options_.stop_timeout);
+    if (!closing_) {
+        auto const rest = std::all_of(connections_.begin(), connections_.end(),
+                                      [](auto const& c) { return c->at_rest(); });
+        if (rest || time >= stop_at_) {
+            closing_ = true;
+            stop_at_ = time + patience;
+            for (auto const& c : std::vector(connections_.begin(), connections_.end()))
+                c->close_for(why_);
+        }
+    } else if (time >= stop_at_) {
+        for (auto const& c : std::vector(connections_.begin(), connections_.end()))
+            c->start_abort();
+    }
+    if (connections_.empty()) {
+        for (auto& r : std::exchange(stoppers_, {})) completions_->complete(*r.release());
+        return;
+    }
+    timer_.expires_after(stop_poll);
+    timer_.async_wait([self = shared_from_this()](error_code ec) {
+        if (!ec)
+            self->go_on_stopping();
+    });
+}
+
+}  // namespace sluice::client::detail

@@ -1,0 +1,66 @@
+// A listener on its I/O thread: the socket, its connections, and their common limits.
+#pragma once
+
+#include "client/connection_core.hpp"
+
+#include <sluice/client/listener.hpp>
+#include <sluice/net/tcp_listener.hpp>
+
+#include <unordered_set>
+
+namespace sluice::client::detail {
+
+class listener_core : public std::enable_shared_from_this<listener_core> {
+public:
+    listener_core(std::shared_ptr<container_core> container, listener_options options,
+                  server_handlers handlers);
+
+    // ---- any thread
+
+    /// @returns error::resolve_failed, error::listen_failed
+    std::error_code open(std::string const& host, std::uint16_t port, std::string& fault);
+    std::uint16_t port() const noexcept { return socket_->port(); }
+    std::string address() const { return socket_->address(); }
+    std::size_t connections() const noexcept { return count_.load(std::memory_order_relaxed); }
+    void close();
+    void start_stop(amqp_error why, reply_ptr<> r);
+    std::shared_ptr<completion_queue> const& completions() const noexcept { return completions_; }
+    void abandon(std::shared_ptr<listener_core> self);
+    /// From the container's end.
+    void start_abort() noexcept;
+
+    listener_options const& options() const noexcept { return options_; }
+    server_handlers const& handlers() const noexcept { return handlers_; }
+
+    // ---- the I/O thread
+
+    bool stopping() const noexcept { return stopping_; }
+    void on_ended(connection_core& c);
+    /// One connection's share of octets held has changed. @returns the sum
+    std::size_t on_buffered(std::size_t before, std::size_t after) noexcept;
+
+private:
+    void on_stream(std::unique_ptr<net::byte_stream> stream);
+    void close_now() noexcept;
+    void go_on_stopping();
+
+    std::shared_ptr<container_core> container_;
+    std::shared_ptr<io_thread> io_;
+    std::shared_ptr<completion_queue> completions_;
+    listener_options options_;
+    server_handlers handlers_;
+    std::shared_ptr<net::tcp_listener> socket_;
+    std::atomic<std::size_t> count_{0};
+
+    // the I/O thread
+    boost::asio::steady_timer timer_;
+    std::unordered_set<std::shared_ptr<connection_core>> connections_;
+    std::vector<reply_ptr<>> stoppers_;
+    amqp_error why_;
+    clock_time stop_at_{0};
+    std::size_t buffered_ = 0;
+    bool stopping_ = false;
+    bool closing_ = false;
+};
+
+}  // namespace sluice::client::detail
