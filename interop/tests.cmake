@@ -44,3 +44,16 @@ foreach(scenario IN ITEMS multi window echo abortrecv abortsend range wrap)
         COMMAND python3 ${judges}/flow_audit.py 0 ${scenario} --
             {program:audited} --url "amqp://127.0.0.1:{port}" ${scenario})
 endforeach()
+
+# The auditor for anyone's traffic. Captures of the same runs have to give the same findings.
+if(TARGET sluice_command)
+    sluice_add_interop_test(audit_wrong_client BROKER broker-j
+        COMMAND python3 ${PROJECT_SOURCE_DIR}/interop/audit_wrong_client.py
+            --sluice $<TARGET_FILE:sluice_command> --port {port})
+    foreach(language IN ITEMS c cpp python javascript go)
+        sluice_add_interop_test(audit_client.${language} BROKER broker-j TIMEOUT 300
+            COMMAND python3 ${PROJECT_SOURCE_DIR}/interop/audit_client.py
+                --sluice $<TARGET_FILE:sluice_command> --port {port}
+                --build ${PROJECT_BINARY_DIR}/clients ${language})
+    endforeach()
+endif()

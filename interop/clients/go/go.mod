@@ -1,0 +1,5 @@
+module sluice.invalid/interop/client
+
+go 1.18
+
+require github.com/Azure/go-amqp v1.0.5
