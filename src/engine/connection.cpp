@@ -164,6 +164,14 @@ void connection::purge(session const* s, link const* l) noexcept
     }
 }
 
+/// Its owner is done with it, and what there is to tell of it would refer to memory of others.
+void connection::purge(incoming_delivery const& d) noexcept
+{
+    for (std::size_t i = 0; i < events_.size(); ++i)
+        if (events_[i].incoming == &d && events_[i].session && !events_[i].final)
+            events_[i].session = nullptr;
+}
+
 bool connection::poll_event(event& out)
 {
     if (final_.session)

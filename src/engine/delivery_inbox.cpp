@@ -261,6 +261,7 @@ void delivery_inbox::admit(receiver& link, transfer const& t, bytes_view payload
             {.kind = event_kind::delivery, .session = &session_, .link = &link, .incoming = &d});
     } else if (!d.announced_) {
         d.announced_ = true;
+        d.noted_ = true;
         session_.emit({.kind = event_kind::delivery_part,
                        .session = &session_,
                        .link = &link,
@@ -284,6 +285,7 @@ inline void delivery_inbox::finish(receiver& link, incoming_delivery& d)
     } else if (d.dropped_) [[unlikely]] {  // answered in mode second, and not settled yet
         d.state_ = *incoming_table.next(d.state_, incoming_event::answer);
     } else {
+        d.noted_ = announced;
         session_.emit({.kind = announced ? event_kind::delivery_part : event_kind::delivery,
                        .session = &session_,
                        .link = &link,
@@ -306,6 +308,7 @@ void delivery_inbox::abort(receiver& link, incoming_delivery& d)
     --partial_;
     auto const announced = link.streamed_begun_ == &d;
     link.streamed_begun_ = nullptr;
+    d.noted_ = announced;
     if (announced && !d.dropped_)
         session_.emit({.kind = event_kind::delivery_aborted,
                        .code = make_error_code(error::delivery_aborted),

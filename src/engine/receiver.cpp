@@ -124,6 +124,8 @@ std::uint32_t receiver::credit_to_write() noexcept
 void receiver::let_go(incoming_delivery& d)
 {
     discard_body(d);
+    if (d.noted_) [[unlikely]]
+        session_->connection_.purge(d);
     if (held_ > 0)
         --held_;
     here_.remove(d);
@@ -182,6 +184,8 @@ std::error_code receiver::settle(incoming_delivery& d, raw_value state)
     if (!gone && !d.remotely_settled_)
         session_->queue_.push_disposition(role::receiver, d.id_, !second, state);
     if (!gone && !d.complete_) {
+        if (d.noted_)
+            session_->connection_.purge(d);
         d.dropped_ = true;              // the rest is still to come and is thrown away as it does
         d.remotely_settled_ = !second;  // in mode second the sender has the last word [2.6.12]
         return {};

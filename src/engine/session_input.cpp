@@ -235,7 +235,7 @@ void session::settle_outgoing(disposition const& d)
 bool session::settles_answered(outgoing_delivery const& d) const noexcept
 {
     auto const terminal =
-        d.outcome_ >= outcome_kind::accepted && d.outcome_ <= outcome_kind::modified;
+        d.outcome_ >= outcome_kind::accepted && d.outcome_ <= outcome_kind::declared;
     return terminal && d.link_->options_.auto_settle;
 }
 
@@ -305,6 +305,7 @@ void session::settle_incoming(disposition const& what)
             r.here_.remove(d);
             r.top_up();
         }
+        d.noted_ = !answered;
         emit({.kind = event_kind::delivery_settled,
               .final = answered,
               .session = this,

@@ -399,6 +399,31 @@ TEST_F(InboundStream, ShutsTheWindowWhenItsReaderStopsAndOpensItWhenItGoesOn)
         << "half of the window is free: the peer hears of it unasked";
 }
 
+// Reading makes room for a frame that waited. What that has to tell is of no use to an owner that
+// has settled the delivery meanwhile, whose memory the next one has.
+struct SettledBeforePolled : InboundStream {
+    void check(transfer const& waits)
+    {
+        open_stream(8, 10);
+        first(*a, "0123456789", true);
+        peer.send(waits);
+        EXPECT_EQ(peer.events(), "delivery(A 0 '0123456789')");
+        auto& stream = *peer.deliveries.back();
+        a->consume(stream, 10);
+        std::ignore = a->settle(stream);
+        EXPECT_EQ(peer.events(), "");
+        if (waits.more)
+            next(*a, "rest");
+        first(*a, "another");
+        EXPECT_EQ(peer.events(), "delivery(A 1 'another')");
+        EXPECT_EQ(a->held(), 1u);
+    }
+};
+
+TEST_F(SettledBeforePolled, AStreamHasNoPartsLeftToTell) { check({.more = true}); }
+TEST_F(SettledBeforePolled, AStreamThatHasEndedHasNothingLeftToTell) { check({}); }
+TEST_F(SettledBeforePolled, AStreamThatWasAbortedHasNothingLeftToTell) { check({.aborted = true}); }
+
 TEST_F(InboundStream, ThatIsAbortedIsReported)
 {
     open_stream();

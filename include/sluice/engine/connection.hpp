@@ -193,6 +193,7 @@ private:
     void unmap(session& s) noexcept;
     void recycle_final() noexcept;
     void purge(session const* s, link const* l) noexcept;
+    [[gnu::cold]] void purge(incoming_delivery const& d) noexcept;
     void free(session& s);
 
     connection_options options_;
@@ -296,6 +297,7 @@ inline void session::release(incoming_delivery& d) noexcept
     d.complete_ = false;
     d.announced_ = false;
     d.dropped_ = false;
+    d.noted_ = false;
     d.indexed_ = false;
     d.remote_state_.clear();
     connection_.incoming_pool_.release(d);

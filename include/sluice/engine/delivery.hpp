@@ -164,6 +164,7 @@ private:
     bool resumed_ = false;
     bool announced_ = false;  // streamed: an event for unread octets waits already
     bool dropped_ = false;    // the owner settled a partial one
+    bool noted_ = false;      // events beside its first may wait to be polled
     bool indexed_ = false;
     receiver_settle_mode mode_ = receiver_settle_mode::first;
     delivery_tag tag_;
