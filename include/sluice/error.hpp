@@ -87,6 +87,9 @@ enum class error {
     not_found = 84,            ///< There is nothing of that name.
     precondition_failed = 85,  ///< What is there differs from what was asked for.
     audit_violation = 86,      ///< The connection's own auditor found a breach of the standard.
+    transaction_rolled_back =
+        87,                     ///< Nothing of the transaction was done; see the condition. [4.5]
+    transaction_in_doubt = 88,  ///< The commit was not answered: done or rolled back.
 };
 
 /// The category named "sluice".

@@ -13,6 +13,14 @@ struct outcome::details {
 
 outcome outcome::from(outcome_kind kind, bool settled, raw_value state)
 {
+    if (kind == outcome_kind::transactional) {  // what it will be, if the transaction is committed
+        delivery_state decoded;
+        auto const* const t =
+            decode(state, decoded) ? nullptr : std::get_if<transactional_state>(&decoded);
+        auto const inner = t ? engine::kind_of(t->outcome) : outcome_kind::none;
+        if (inner != outcome_kind::none && inner != outcome_kind::transactional)
+            return from(inner, settled, t->outcome);
+    }
     outcome out{kind, settled};
     if (state.empty() || kind == outcome_kind::accepted || kind == outcome_kind::released)
         return out;

@@ -282,6 +282,14 @@ void sender_core::on_outcome(engine::event const& e, send_request& s)
     auto const kind = e.outgoing->outcome();
     if (!e.final && (e.kind == engine::event_kind::sent || kind == outcome_kind::received))
         return;
+    if (!e.final && kind == outcome_kind::transactional) {
+        // Provisional, and ours to settle: what comes of it the discharge tells. [4.4.1]
+        auto o = outcome::from(kind, true, e.outgoing->remote_state());
+        std::ignore = engine()->settle(*e.outgoing);
+        s.delivery = nullptr;
+        answer_send(s, {}, nullptr, std::move(o));
+        return forget(s);
+    }
     if (kind == outcome_kind::accepted)
         answer_send(s, {}, nullptr, outcome{kind, e.final});
     else

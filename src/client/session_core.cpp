@@ -2,6 +2,7 @@
 #include "client/session_core.hpp"
 
 #include "client/link_core.hpp"
+#include "client/transaction_core.hpp"
 
 #include <cstring>
 
@@ -161,7 +162,8 @@ session_core::session_core(std::shared_ptr<connection_core> connection,
       user_{holds ? user : nullptr},
       completions_{connection_->container().make_completions()},
       options_{std::move(options)},
-      timeout_{options_.timeout.count() == 0 ? connection_->options().timeout : options_.timeout}
+      timeout_{options_.timeout.count() == 0 ? connection_->options().timeout : options_.timeout},
+      transactions_{std::make_shared<transaction_controller>()}
 {
 }
 
@@ -316,6 +318,7 @@ void session_core::on_ended(failure_ptr why)
         connection_->engine().forget(*gone);
     }
     settle_calls(why);
+    transactions_->forget();
     connection_->remove(*this);
     user_.reset();
 }

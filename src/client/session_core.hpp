@@ -6,6 +6,7 @@
 namespace sluice::client::detail {
 
 class link_core;
+class transaction_controller;
 
 class session_core final : public endpoint,
                            private flow_request,
@@ -29,6 +30,11 @@ public:
     void abandon(std::shared_ptr<session_core> self);
     void start_begin(std::shared_ptr<session_core> user, reply_ptr<client::session> r);
     void start_end(amqp_error why, reply_ptr<> r);
+
+    std::shared_ptr<transaction_controller> const& transactions() const noexcept
+    {
+        return transactions_;
+    }
 
     // ---- strand
 
@@ -61,6 +67,7 @@ private:
     session_options options_;
     milliseconds timeout_;
     engine::session* engine_ = nullptr;
+    std::shared_ptr<transaction_controller> const transactions_;
     begin_request* begin_ = nullptr;
     request_list ending_;
     std::vector<std::shared_ptr<link_core>> links_;

@@ -173,6 +173,10 @@ char const* upper_text(error e) noexcept
         return "it exists with other settings; use those, or delete it first";
     case error::audit_violation:
         return "the connection's auditor found a breach of the standard; its text says which";
+    case error::transaction_rolled_back:
+        return "nothing of the transaction was done; its condition says why, do it again";
+    case error::transaction_in_doubt:
+        return "the commit was not answered; look at the peer whether it was done";
     case error::listen_failed:
         return "the address cannot be listened on; is the port in use already?";
     default: return nullptr;

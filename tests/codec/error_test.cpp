@@ -9,7 +9,7 @@
 namespace sluice {
 namespace {
 
-constexpr int last_error = static_cast<int>(error::audit_violation);
+constexpr int last_error = static_cast<int>(error::transaction_in_doubt);
 
 bool is_declared(int value)
 {

@@ -12,4 +12,5 @@
 #include <sluice/client/receiver.hpp>
 #include <sluice/client/sender.hpp>
 #include <sluice/client/session.hpp>
+#include <sluice/client/transaction.hpp>
 #include <sluice/codec/message_writer.hpp>

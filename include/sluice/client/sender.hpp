@@ -12,6 +12,11 @@
 
 namespace sluice::client {
 
+namespace detail {
+class transaction_controller;
+class transaction_core;
+}  // namespace detail
+
 /// Octets that are an encoded message already, moved in and sent as they are.
 struct encoded_message {
     bytes octets;
@@ -131,6 +136,8 @@ private:
     friend class session;
     friend class link_request;
     friend class detail::sender_core;
+    friend class detail::transaction_controller;
+    friend class detail::transaction_core;
     explicit sender(std::shared_ptr<detail::sender_core> core) noexcept : core_{std::move(core)} {}
     static encoded_message encode(message const& m);
     static encoded_message encode(std::string_view text);

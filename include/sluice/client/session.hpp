@@ -4,6 +4,7 @@
 #include <sluice/client/counters.hpp>
 #include <sluice/client/receiver.hpp>
 #include <sluice/client/sender.hpp>
+#include <sluice/client/transaction.hpp>
 
 namespace sluice::client {
 
@@ -68,6 +69,24 @@ public:
         });
     }
 
+    /// Declares a transaction, over a link to the peer's coordinator that is opened with the first.
+    /// Errors: error::link_refused with the peer's condition where it has no transactions,
+    /// error::rejected (no more of them, say), error::timed_out and error::operation_aborted (the
+    /// controller link is closed), the session's end. [4.2, 4.3]
+    template <class Token>
+    auto async_begin_transaction(Token&& token) const
+    {
+        return detail::initiate<transaction>(get_executor(), std::forward<Token>(token),
+                                             [self = *this](detail::reply_ptr<transaction> r) {
+                                                 self.start_transaction(std::move(r));
+                                             });
+    }
+    transaction begin_transaction() const
+    {
+        return detail::wait_for<transaction>(
+            [&](detail::reply_ptr<transaction> r) { start_transaction(std::move(r)); });
+    }
+
     /// Asks for a session flow; with `echo`, for one of the peer's in answer. Fire and forget.
     void request_flow(bool echo = false) const;
 
@@ -107,6 +126,7 @@ private:
     void start_sender(sender_options options, detail::reply_ptr<sender> r) const;
     void start_receiver(receiver_options options, detail::reply_ptr<receiver> r) const;
     void start_end(amqp_error why, detail::reply_ptr<> r) const;
+    void start_transaction(detail::reply_ptr<transaction> r) const;
 
     std::shared_ptr<detail::session_core> core_;
 };
