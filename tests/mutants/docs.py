@@ -77,11 +77,16 @@ def mechanical_part(root, folder, results):
     yield '## Mechanical mutants\n'
     yield 'Of the write queue, the inbox and the credit code each comparison is flipped (`<` to `<=`, `==` to `!=`, and so on)'
     yield 'and each increment and decrement dropped, one at a time: `./dev mutants --mechanical`.\n'
-    summary = results.get('summary', {}).get('mechanical')
-    if summary:
-        yield '%d mutants: unit tests catch %d, the property tests %d more, and %d change nothing that anybody could see:\n' % (
-            summary['all'], summary['engine'], summary['property'], summary['known'])
+    keys = mechanical.keys(root)
+    found = {key: result for key, result in results.get('mechanical', {}).items() if key in keys and result['caught']}
+    by_units = sum(result['program'] == 'engine' for result in found.values())
     survivors = mechanical.read_survivors(folder / 'survivors.txt')
+    unexplained = sorted(keys - set(found) - set(survivors))
+    if unexplained:
+        raise Unusable('no result yet of mechanical mutants, or they survived: %s; run `./dev mutants --mechanical`'
+                       % '; '.join(unexplained[:5]))
+    yield '%d mutants: unit tests catch %d, the property tests %d more, and %d change nothing that anybody could see:\n' % (
+        len(keys), by_units, len(found) - by_units, len(survivors))
     if survivors:
         yield '| file | line | change | why it changes nothing |'
         yield '|---|---|---|---|'

@@ -124,13 +124,17 @@ def read_survivors(path):
     return known
 
 
+def keys(root):
+    """Of all mutants of the sources as they are."""
+    return {one.key() for file in FILES
+            for one in switches_of(file, pathlib.Path(root, file).read_text(encoding='utf-8'), 1)[0]}
+
+
 def check(root, path):
     """What the list of survivors says of lines that are not there any more."""
-    keys, wrong = set(), []
-    for file in FILES:
-        keys |= {one.key() for one in switches_of(file, pathlib.Path(root, file).read_text(encoding='utf-8'), 1)[0]}
+    here, wrong = keys(root), []
     for key, reason in read_survivors(path).items():
-        if key not in keys:
+        if key not in here:
             wrong.append('survivors.txt: no mechanical mutant is "%s" any more; take it off or adapt it' % key)
         if not reason:
             wrong.append('survivors.txt: "%s" has no reason' % key)

@@ -180,8 +180,6 @@ def run_mechanical(files, cases, seed, jobs):
     say('%d mutants in %.0f s: %d caught by unit tests, %d by properties, %d survive and are explained, %d survive'
         % (len(switches), time.monotonic() - begin, counts['engine'], counts['property'], counts['known'],
            len(unexplained)))
-    if not files:
-        keep_result('summary', 'mechanical', dict(counts, all=len(switches), unexplained=len(unexplained)))
     return 1 if unexplained else 0
 
 
