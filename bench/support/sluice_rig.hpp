@@ -7,13 +7,18 @@
 #include <sluice/engine/connection.hpp>
 
 #include <algorithm>
+#include <functional>
 
 namespace sluice::bench {
 
 class sluice_rig {
 public:
-    explicit sluice_rig(engine_work const& work)
+    /// Given all octets that the engines exchange, a buffer at a time.
+    using observer = std::function<void(bool from_sender, bytes_view octets)>;
+
+    explicit sluice_rig(engine_work const& work, observer seen = {})
         : work_{work},
+          seen_{std::move(seen)},
           message_{encoded_message(work.message_size)},
           a_{options(false)},
           b_{options(true)}
@@ -66,6 +71,8 @@ private:
     {
         while (auto const n = from.write(buffer_, {})) {
             bytes_view left{buffer_.data(), n};
+            if (seen_)
+                seen_(&from == &a_, left);
             while (!left.empty()) {
                 left = left.subspan(to.receive(left, {}));
                 take_events();
@@ -116,6 +123,7 @@ private:
     }
 
     engine_work work_;
+    observer seen_;
     std::vector<std::byte> message_;
     engine::payload payload_{.head = message_};
     engine::send_options options_{};
