@@ -43,7 +43,9 @@ bool delivery_inbox::over(waiting_frame const& f) const noexcept
 {
     if (f.first)
         return buffered_ + f.payload.size() > buffered_max_ && f.link->unread_ > 0;
-    return f.link->options_.streamed && f.link->unread_ >= f.link->options_.stream_buffer_max;
+    auto const* const half = f.link->partial_;
+    return f.link->options_.streamed && f.link->unread_ >= f.link->options_.stream_buffer_max
+           && !(half && half->dropped_);
 }
 
 /// The window is shut and begun deliveries need it: the oldest that is not held by its own reader

@@ -180,14 +180,15 @@ std::error_code receiver::settle(incoming_delivery& d, raw_value state)
     }
     if (!fits(state))
         return make_error_code(error::too_large);
-    discard_body(d);
     if (!gone && !d.remotely_settled_)
         session_->queue_.push_disposition(role::receiver, d.id_, !second, state);
     if (!gone && !d.complete_) {
         if (d.noted_)
             session_->connection_.purge(d);
-        d.dropped_ = true;              // the rest is still to come and is thrown away as it does
-        d.remotely_settled_ = !second;  // in mode second the sender has the last word [2.6.12]
+        d.dropped_ = true;  // the rest is still to come and is thrown away as it does
+        if (!second)
+            d.remotely_settled_ = true;  // else the sender has the last word [2.6.12]
+        discard_body(d);                 // last: what waited comes in now, and may be the end of it
         return {};
     }
     if (d.indexed_)

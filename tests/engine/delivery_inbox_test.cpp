@@ -452,6 +452,28 @@ TEST_F(InboundStream, ThatIsSettledInItsMiddleIsDroppedAsItComes)
     EXPECT_EQ(peer.events(), "delivery(A 1 'next')");
 }
 
+TEST_F(InboundStream, ThatIsSettledInItsMiddleLeavesNothingOfWhatWaited)
+{
+    for (auto const ends : {false, true}) {
+        SCOPED_TRACE(ends);
+        open_stream(8, 10);
+        first(*a, "0123456789", true);
+        for (auto i = 0; i < 3; ++i) next(*a, "0123456789", i < 2 || !ends);
+        EXPECT_EQ(peer.events(), "delivery(A 0 '0123456789')");
+        EXPECT_FALSE(a->settle(*peer.deliveries.back()));
+        EXPECT_EQ(a->unread_bytes(), 0u);
+        EXPECT_EQ(peer.events(), "");
+        if (!ends)
+            next(*a, "0123456789");
+        EXPECT_EQ(a->held(), 0u);
+        EXPECT_EQ(window(), 8u);
+        std::ignore = peer.session->end();
+        peer.send(sluice::end{});
+        peer.forget_so_far();
+        next_id = 0;
+    }
+}
+
 TEST_F(InboundStream, ThatIsConsumedInSmallPartsCostsItsLengthOnly)
 {
     open_stream(2048, 1u << 30);
