@@ -2,9 +2,11 @@
 // way.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 namespace sluice::audit::detail {
 
@@ -23,10 +25,15 @@ public:
     /// The receiver states a limit when it has sent `mark` transfer frames of its own.
     void state(std::int64_t limit, std::uint64_t mark) noexcept
     {
-        while (size_ != 0 && entries_[size_ - 1].limit <= limit) --size_;
+        auto hidden = none;
+        auto const forget_last = [&] {
+            auto const& last = entries_[--size_];
+            hidden = std::max({hidden, last.hidden, last.limit == limit ? none : last.limit});
+        };
+        while (size_ != 0 && entries_[size_ - 1].limit <= limit) forget_last();
         if (size_ == room)
-            --size_;
-        entries_[size_++] = {limit, mark};
+            forget_last();
+        entries_[size_++] = {limit, mark, hidden};
     }
 
     /// The sender has provably received `frames` transfer frames of the receiver, and with them
@@ -38,25 +45,29 @@ public:
         while (size_ > 1 && static_cast<std::int64_t>(entries_[1].mark) < frames) drop(1);
     }
 
-    /// The sender itself says that it goes by `limit`.
+    /// The sender itself says that it goes by `limit`. That tells nothing if it may be one that was
+    /// stated before a higher one as well.
     void acknowledged(std::int64_t limit) noexcept
     {
-        for (std::size_t i = 1; i < size_; ++i)
+        for (std::size_t i = 0; i < size_ && entries_[i].hidden < limit; ++i)
             if (entries_[i].limit == limit)
                 return drop(i);
     }
 
 private:
     static constexpr std::size_t room = 4;
+    static constexpr std::int64_t none = std::numeric_limits<std::int64_t>::min();
     struct entry {
         std::int64_t limit = 0;
         std::uint64_t mark = 0;
+        std::int64_t hidden = none;  // the highest of those between it and the one before it
     };
 
     void drop(std::size_t n) noexcept
     {
         for (std::size_t i = n; i < size_; ++i) entries_[i - n] = entries_[i];
         size_ -= n;
+        entries_[0].hidden = none;  // it has arrived
     }
 
     std::array<entry, room> entries_;  ///< limits fall

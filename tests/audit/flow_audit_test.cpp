@@ -322,6 +322,24 @@ TEST(FlowAudit, TakesTheDeliveryCountOfADrainedSender)
     EXPECT_EQ(s.findings(), "");
 }
 
+// The first answer goes by the first limit, though the last one is the same number.
+TEST(FlowAudit, TakesTheDeliveryCountsOfADrainWhoseLimitIsChangedAndChangedBack)
+{
+    scene s;
+    s.ready(3);
+    for (auto const credit : {3u, 5u, 3u}) {
+        auto drain = s.credit_flow(credit, 0);
+        drain.drain = true;
+        s.send(server, scene::of_server, drain);
+    }
+    for (auto const count : {3u, 5u}) {
+        auto done = on_link(s.client_flow(10), scene::sender, count, 0);
+        done.drain = true;
+        s.send(client, scene::of_client, done);
+    }
+    EXPECT_EQ(s.findings(), "");
+}
+
 TEST(FlowAudit, ReportsADeliveryCountThatPassesTheCreditInADrain)
 {
     scene s;
