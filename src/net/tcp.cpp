@@ -93,8 +93,8 @@ public:
         }
         resolver_.async_resolve(
             host_, std::to_string(port_), tcp::resolver::numeric_service,
-            [self = shared_from_this()](error_code ec, tcp::resolver::results_type found) {
-                self->resolved(ec, std::move(found));
+            [self = shared_from_this()](error_code ec, tcp::resolver::results_type const& found) {
+                self->resolved(ec, found);
             });
     }
 
@@ -110,7 +110,7 @@ private:
                + std::to_string(port_);
     }
 
-    void resolved(error_code ec, tcp::resolver::results_type found)
+    void resolved(error_code ec, tcp::resolver::results_type const& found)
     {
         if (!done_)
             return;
@@ -118,7 +118,7 @@ private:
             return finish(to_boost(error::resolve_failed), "host '" + host_ + "' does not resolve ("
                                                                + ec.message()
                                                                + "); check its name");
-        asio::async_connect(socket_, std::move(found),
+        asio::async_connect(socket_, found,
                             [self = shared_from_this()](error_code code, tcp::endpoint const&) {
                                 self->connected(code);
                             });

@@ -35,7 +35,7 @@ beginning beginning_of(bytes_view octets) noexcept
 }  // namespace
 
 captured_connection::captured_connection(settings s, audit_report& report)
-    : settings_{std::move(s)}, report_{report}, tcp_{new tcp_reassembly{*this}}
+    : settings_{s}, report_{report}, tcp_{new tcp_reassembly{*this}}
 {
 }
 
