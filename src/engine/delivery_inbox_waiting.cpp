@@ -138,6 +138,21 @@ void delivery_inbox::move_waiting()
     }
 }
 
+/// The sender settles deliveries whose first frames wait here: they come in settled.
+void delivery_inbox::settle_waiting(disposition const& what)
+{
+    auto const count = distance(what.first, what.last.value_or(what.first));
+    for (std::size_t i = 0; i < waiting_.size(); ++i) {
+        auto& f = waiting_[i];
+        auto const at = distance(what.first, f.id);
+        if (!f.first || at < 0 || at > count)
+            continue;
+        f.settled = true;
+        if (!what.state.empty())
+            f.state.assign(what.state.encoded.begin(), what.state.encoded.end());
+    }
+}
+
 void delivery_inbox::drop(receiver& link) noexcept
 {
     for (std::size_t i = 0; i < waiting_.size();) {

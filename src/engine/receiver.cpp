@@ -55,9 +55,10 @@ void receiver::drain()
 /// The credit is gone and all that it paid for is here.
 void receiver::check_drained()
 {
-    if (!drain_ || granted_ != 0 || partial_ || waiting_frames_ != 0)
+    if (!drain_ || (granted_ != 0 && !gave_back_) || partial_ || waiting_frames_ != 0)
         return;
     drain_ = false;
+    gave_back_ = false;
     credit_ = 0;
     session_->emit({.kind = event_kind::drained, .session = session_, .link = this});
 }
@@ -75,6 +76,18 @@ void receiver::on_attached()
         request_flow();
 }
 
+/// The sender goes by our latest limit: what was granted beyond it before is void. That is, unless
+/// the same limit was written before a higher one as well, which may still be on its way then.
+void receiver::on_limit_known(flow const& peer) noexcept
+{
+    if (hides_limit_ && distance(written_limit_, hidden_limit_) >= 0) {
+        gave_back_ = drain_ && peer.drain && *peer.link_credit == 0;
+        return;
+    }
+    granted_ = static_cast<std::uint32_t>(std::max(0, distance(delivery_count_, written_limit_)));
+    hides_limit_ = false;
+}
+
 /// The peer's view of the link: its count may run ahead of ours when it gave credit back. [2.6.7]
 void receiver::on_flow(flow const& peer)
 {
@@ -88,10 +101,8 @@ void receiver::on_flow(flow const& peer)
             credit_ -= std::min(credit_, lost);
             granted_ -= std::min(granted_, lost);
         }
-        // The sender knows our latest limit: what was granted beyond it before is void.
         if (peer.link_credit && *peer.delivery_count + *peer.link_credit == written_limit_)
-            granted_ =
-                static_cast<std::uint32_t>(std::max(0, distance(delivery_count_, written_limit_)));
+            on_limit_known(peer);
     }
     check_drained();
     if (peer.echo)
@@ -115,8 +126,15 @@ std::uint32_t receiver::credit_to_write() noexcept
 {
     if (window_ != 0 && !drain_)
         credit_ = window_ > held_ ? window_ - held_ : 0;
+    auto const limit = delivery_count_ + credit_;
+    if (granted_ != 0 && distance(written_limit_, limit) > 0) {
+        auto const higher = !hides_limit_ || distance(hidden_limit_, written_limit_) > 0;
+        hidden_limit_ = higher ? written_limit_ : hidden_limit_;
+        hides_limit_ = true;
+    }
     granted_ = std::max(granted_, credit_);
-    written_limit_ = delivery_count_ + credit_;
+    written_limit_ = limit;
+    gave_back_ = false;
     return credit_;
 }
 

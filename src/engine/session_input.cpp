@@ -283,6 +283,8 @@ void session::apply_outcome(outgoing_delivery& d, disposition const& what)
 
 void session::settle_incoming(disposition const& what)
 {
+    if (what.settled)
+        inbox_.settle_waiting(what);
     incoming_.for_each_in(what.first, what.last.value_or(what.first), [&](incoming_delivery& d) {
         if (!what.state.empty())
             d.remote_state_.assign(what.state.encoded.begin(), what.state.encoded.end());

@@ -102,6 +102,24 @@ TEST_F(Inbox, SettlesDeliveriesThatWereOvertaken)
     EXPECT_EQ(peer.events(), "delivery_settled(A 0) delivery_settled(A 1) delivery_settled(B 2)");
 }
 
+TEST_F(Inbox, SettlesWhatWaitsWhenItsSenderDoes)
+{
+    open(8);
+    first(*a, "1234567");
+    for (auto const* const waits : {"abcdefg", "hijklmn"}) first(*a, waits);
+    peer.send(disposition{.role = role::sender,
+                          .first = delivery_number{0},
+                          .last = delivery_number{1},
+                          .settled = true});
+    EXPECT_EQ(peer.events(), "delivery(A 0 '1234567') delivery_settled(A 0)");
+    std::ignore = a->settle(*peer.deliveries[0]);
+    EXPECT_EQ(peer.events(), "delivery(A 1 settled 'abcdefg')");
+    EXPECT_FALSE(a->settle(*peer.deliveries[1]));
+    EXPECT_EQ(peer.events(), "delivery(A 2 'hijklmn')");
+    EXPECT_FALSE(peer.deliveries[2]->settled());
+    EXPECT_EQ(peer.wire(), "");
+}
+
 TEST_F(Inbox, KeepsTheOrderOfALink)
 {
     open(8);

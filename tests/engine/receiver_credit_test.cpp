@@ -38,6 +38,26 @@ struct ReceiverCredit : testing::Test {
     e::receiver* r = nullptr;
 };
 
+// The peer's answer to the first flow reads like one to the last; what it sends next goes by the
+// second.
+TEST_F(ReceiverCredit, OfALimitThatIsWrittenTwiceHoldsAsLongAsTheHigherOneBetweenMayBeOnItsWay)
+{
+    attached().set_credit(3);
+    r->drain();
+    std::ignore = peer.wire();
+    r->add_credit(3);
+    EXPECT_EQ(peer.wire(), "flow(nii=0 iw=2048 noi=0 h0 dc=0 lc=6 drain)");
+    r->set_credit(3);
+    EXPECT_EQ(peer.wire(), "flow(nii=0 iw=2048 noi=0 h0 dc=0 lc=3 drain)");
+    view(3, 0, true);
+    EXPECT_EQ(peer.events(), "drained(R)");
+    deliver(0, 3);
+    EXPECT_EQ(r->state(), e::link_state::attached);
+    deliver(3, 1);
+    EXPECT_EQ(r->state(), e::link_state::attached) << "the detach waits to be written";
+    EXPECT_EQ(peer.wire(), "detach(h0 closed amqp:link:transfer-limit-exceeded)");
+}
+
 TEST_F(ReceiverCredit, IsWrittenAsItIsSet)
 {
     attached().set_credit(5);

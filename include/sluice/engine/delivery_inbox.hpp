@@ -35,6 +35,9 @@ public:
     /// Frames of `link` that wait here are dropped; their deliveries never begin.
     void drop(receiver& link) noexcept;
 
+    /// A disposition of the sender, for what is not in yet.
+    void settle_waiting(disposition const& what);
+
     /// The value to write, raising the promise. Absent before the peer's begin.
     std::optional<transfer_id> next_incoming_id() const noexcept;
     std::uint32_t window_to_write() noexcept;

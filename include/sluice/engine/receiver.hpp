@@ -67,6 +67,7 @@ private:
 
     void on_attached();
     void on_flow(flow const& peer);
+    void on_limit_known(flow const& peer) noexcept;
     void set_window(std::uint32_t window) noexcept;
     void top_up();
     std::uint32_t credit_to_write() noexcept;
@@ -81,7 +82,9 @@ private:
     std::uint32_t granted_ =
         0;  // what it may begin by the highest limit written and not superseded
     sequence_number written_limit_;  // delivery-count + link-credit of our last flow
-    bool superseded_ = true;         // written_limit_ is the highest that the peer can still know
+    sequence_number hidden_limit_;   // the highest one written that a higher one followed
+    bool hides_limit_ = false;       // ... and that the peer may still go by
+    bool gave_back_ = false;         // draining: it may have said so by a limit written twice
     std::uint32_t held_ = 0;
     std::uint32_t window_ = 0;     // automatic credit; 0: manual
     std::uint32_t top_up_at_ = 0;  // automatic: held + credit at which new credit is granted
