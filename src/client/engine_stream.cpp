@@ -9,6 +9,9 @@ namespace {
 constexpr int reads_max = 4;    // of one turn, before other connections of the thread have theirs
 constexpr int rounds_max = 32;  // of events and output, likewise
 constexpr clock_time close_patience{10'000};
+/// Answers that may wait while the peer does not read; then it is not read from either. Generous:
+/// many clients write all they have before they read.
+constexpr std::size_t answers_max = 4'096;
 constexpr clock_time linger{1'000};  // for the peer to read our close before the socket goes
 
 clock_time read_clock() noexcept
@@ -47,10 +50,13 @@ void engine_stream::run()
         return;
     auto const self = shared_from_this();
     now_ = read_clock();
+    if (stream_)
+        std::ignore = engine_->tick(now_);  // first, for what is due is written now
     auto more = true;
     for (int round = 0; more && round < rounds_max; ++round) {
         more = poll_events();
         more |= write_some();
+        more |= take_unread();
     }
     if (more)
         boost::asio::post(io_->context(), [self] { self->run(); });
@@ -87,7 +93,7 @@ void engine_stream::read()
     auto const size = settings_.input_buffer_size;
     auto buffer = io_->borrow(size);
     error_code ec;
-    for (int i = 0; i < reads_max && stream_ && !ec && !held_; ++i) {
+    for (int i = 0; i < reads_max && stream_ && !ec && !held_ && unread_.empty(); ++i) {
         auto const n = stream_->read_some(boost::asio::buffer(buffer.get(), size), ec);
         if (n > 0)
             take({buffer.get(), n});
@@ -105,10 +111,34 @@ void engine_stream::take(bytes_view octets)
     if (trace_in_)
         trace(*trace_in_, octets);
     while (!octets.empty()) {
-        octets = octets.subspan(engine_->receive(octets, now_));
+        auto const taken = engine_->receive(octets, now_);
+        octets = octets.subspan(taken);
         poll_events();
+        if (!stream_)
+            return;
+        if (taken > 0 && engine_->answers_waiting() <= answers_max)
+            continue;
+        auto const moved = write_some();
+        if (!stream_)
+            return;
+        if (octets.empty() || (moved && !waits_to_write_))
+            continue;
+        unread_.assign(octets.begin(), octets.end());  // the peer has to read first
+        return;
     }
 }
+
+bool engine_stream::take_unread()
+{
+    if (!stream_ || unread_.empty() || waits_to_write_
+        || engine_->answers_waiting() > answers_max / 2)
+        return false;
+    take(std::exchange(unread_, {}));
+    wait_to_read();
+    return true;
+}
+
+void engine_stream::limit_close() { gone_at_ = std::min(gone_at_, now_ + close_patience); }
 
 bool engine_stream::poll_events()
 {
@@ -116,6 +146,8 @@ bool engine_stream::poll_events()
     auto any = false;
     while (engine_->poll_event(e)) {
         any = true;
+        if (e.kind == engine::event_kind::connection_closed)
+            limit_close();  // whether or not the peer reads what there is to say
         on_event(e);
     }
     return any;
@@ -123,7 +155,7 @@ bool engine_stream::poll_events()
 
 void engine_stream::wait_to_read()
 {
-    if (!stream_ || held_ || std::exchange(waits_to_read_, true))
+    if (!stream_ || held_ || !unread_.empty() || std::exchange(waits_to_read_, true))
         return;
     stream_->async_wait(net::readiness::read, shared_from_this());
 }
@@ -175,7 +207,7 @@ bool engine_stream::send()
 void engine_stream::finish_output()
 {
     if (engine_->state() != engine::connection_state::ended) {  // the peer's close is to come
-        gone_at_ = std::min(gone_at_, now_ + close_patience);
+        limit_close();
         return;
     }
     write_shut_ = true;

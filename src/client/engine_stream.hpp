@@ -41,6 +41,8 @@ public:
     void run();
     /// The transport goes at once, and everything with it.
     void lose(std::error_code why);
+    /// A close was asked for: the stream goes after some patience, even if the peer does not read.
+    void limit_close();
     /// Reading stops, so that the peer has to wait, until the next call with false.
     void hold_input(bool held);
 
@@ -58,6 +60,7 @@ protected:
 private:
     void read();
     void take(bytes_view octets);
+    bool take_unread();
     bool poll_events();
     bool write_some();
     bool send();
@@ -80,6 +83,7 @@ private:
     clock_time gone_at_ = clock_time::max();
     std::unique_ptr<std::byte[]> output_;
     bytes_view output_left_;
+    bytes unread_;  // not taken in yet, for too much waits to be written
     bool waits_to_read_ = false;
     bool waits_to_write_ = false;
     bool held_ = false;

@@ -139,6 +139,7 @@ void receiver_core::on_event(engine::event const& e)
             d->on_settled_by_peer();
         return;
     case kind::drained:
+        move_to_inbox(true);  // whoever waits for the drain finds what came before it
         publish();
         while (auto* const r = static_cast<drain_request*>(drainers_.pop_front()))
             r->finish({}, nullptr);

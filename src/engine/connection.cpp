@@ -110,6 +110,32 @@ void connection::unmap(session& s) noexcept
     release_remote_channel(s);
 }
 
+/// A link or session that the peer has ended keeps its number until our answer is written.
+bool session::handles_are_used_up() const noexcept
+{
+    auto const max = std::min(std::size_t{options_.handle_max},
+                              std::size_t{remote_.handle_max.value});
+    return links_.size() > max && std::any_of(links_.begin(), links_.end(), [](auto const& l) {
+               return l->state_ == link_state::detach_received;
+           });
+}
+
+bool connection::numbers_are_used_up() const noexcept
+{
+    auto const ending = [](auto const& s) { return s->state_ == session_state::end_received; };
+    if (sessions_.size() > channel_max_ && std::any_of(sessions_.begin(), sessions_.end(), ending))
+        return true;
+    return std::any_of(sessions_.begin(), sessions_.end(),
+                       [](auto const& s) { return s->handles_are_used_up(); });
+}
+
+/// @param s the session whose links have changed, or null: the sessions have
+void connection::pause_if_numbers_are_used_up(session const* s) noexcept
+{
+    if (options_.writes_between && !must_write_first_)
+        must_write_first_ = s ? s->handles_are_used_up() : numbers_are_used_up();
+}
+
 void connection::forget(session& s)
 {
     assert(s.reported_);
@@ -194,6 +220,13 @@ void connection::fail(sluice::error code, std::string_view condition, std::strin
 {
     if (reported_)
         return;
+    if (layer_in_ == layer::sasl) {  // no frame of this layer says an error: the stream ends [5.3.2]
+        error_ = {
+            .condition = std::string{condition}, .description = std::move(text), .info = {}};
+        state_ = connection_state::ended;
+        output_ended_ = true;
+        return finish(make_error_code(code));
+    }
     close({.condition = std::string{condition}, .description = std::move(text), .info = {}}, true);
     finish(make_error_code(code));
 }

@@ -16,6 +16,14 @@ std::size_t connection::wanted(bytes_view start) const noexcept
     return read_frame_header(start.data()).size;
 }
 
+/// A listener holds its peers to the size that SASL frames may have; what servers say may be longer.
+/// [5.3.1]
+std::uint32_t connection::frame_size_limit() const noexcept
+{
+    return layer_in_ == layer::sasl && options_.listener ? frame_size_min_max
+                                                         : options_.max_frame_size;
+}
+
 /// The usual case, and within it what comes most: a transfer that lies whole in the input goes
 /// straight to its session.
 inline std::size_t connection::take(bytes_view in)
@@ -47,7 +55,7 @@ std::size_t connection::receive(bytes_view in, time_point now)
         start_output();
     last_received_ = now;
     std::size_t taken = 0;
-    while (taken < in.size() && events_.size() < options_.events_max)
+    while (taken < in.size() && events_.size() < options_.events_max && !must_write_first_)
         taken += partial_.empty() ? take(in.subspan(taken)) : take_partial(in.subspan(taken));
     counters_.bytes_received += taken;
     return taken;
@@ -64,10 +72,10 @@ std::size_t connection::take_any(bytes_view in)
              "frame of " + std::to_string(size) + " octets; the header alone has 8 [2.3.1]");
         return in.size();
     }
-    if (in.size() >= frame_header_size && size > options_.max_frame_size) {
+    if (in.size() >= frame_header_size && size > frame_size_limit()) {
         fail(error::frame_too_large, condition::framing_error,
              "frame of " + std::to_string(size) + " octets; max-frame-size is "
-                 + std::to_string(options_.max_frame_size) + " [2.7.1]");
+                 + std::to_string(frame_size_limit()) + " [2.7.1, 5.3.1]");
         return in.size();
     }
     if (in.size() < size) {
@@ -94,10 +102,10 @@ std::size_t connection::take_partial(bytes_view in)
     if (partial_.size() < frame_header_size)
         return in.size();
     auto const size = wanted(partial_);
-    if (size >= frame_header_size && size <= options_.max_frame_size)
+    if (size >= frame_header_size && size <= frame_size_limit())
         fill(size);
     auto const used = partial_.size() - had;
-    if (partial_.size() < size && size <= options_.max_frame_size)
+    if (partial_.size() < size && size <= frame_size_limit())
         return used;
     auto whole = std::move(partial_);
     partial_.clear();
@@ -118,8 +126,10 @@ void connection::on_octets(bytes_view whole)
 void connection::refuse_header(std::string text, sluice::error code)
 {
     // "…sends the protocol header that it supports and closes" [2.2]
-    if (!header_sent_ && options_.listener)
-        queue_header(options_.sasl == sasl_mode::none ? protocol_id::amqp : protocol_id::sasl);
+    auto const after_sasl = layer_in_ == layer::sasl_header;
+    if (options_.listener && (!header_sent_ || after_sasl))
+        queue_header(options_.sasl == sasl_mode::none || after_sasl ? protocol_id::amqp
+                                                                    : protocol_id::sasl);
     error_ = {.condition = condition::framing_error, .description = std::move(text), .info = {}};
     state_ = connection_state::ended;
     finish(make_error_code(code));
@@ -287,6 +297,7 @@ void connection::on_begin(std::uint16_t channel, bytes_view body)
     s->remote_channel_ = channel;
     s->has_remote_channel_ = true;
     s->on_begin(b, whole.first(whole.size() - body.size()));
+    pause_if_numbers_are_used_up(nullptr);
     if (!b.remote_channel)
         emit({.kind = event_kind::session_requested, .session = s});
 }

@@ -163,6 +163,8 @@ std::size_t connection::write(std::span<std::byte> out, time_point now)
         ++counters_.frames_written;
         used = frame_header_size;
     }
+    if (must_write_first_)
+        must_write_first_ = may_write_sessions() && numbers_are_used_up();
     if (used > 0) {
         heartbeat_due_ = false;
         last_written_ = now;

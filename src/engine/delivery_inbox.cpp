@@ -155,7 +155,30 @@ bool delivery_inbox::check_continuation(receiver& link, transfer const& t)
                                + std::to_string(begun.value()) + " is not complete [2.7.5]");
         return false;
     }
+    if (t.delivery_tag || t.message_format) [[unlikely]]
+        return check_repeated(link, t);
     return true;
+}
+
+/// What a continuation may leave out has to be what the first frame said. [2.7.5]
+bool delivery_inbox::check_repeated(receiver& link, transfer const& t)
+{
+    auto tag = link.partial_ ? link.partial_->tag() : bytes_view{};
+    auto format = link.partial_ ? link.partial_->message_format() : 0;
+    if (link.half_waits_)  // its first frame may be here still: then that is the newest of them
+        for (std::size_t i = 0; i < waiting_.size(); ++i)
+            if (waiting_[i].link == &link && waiting_[i].first) {
+                tag = waiting_[i].tag.view();
+                format = waiting_[i].message_format;
+            }
+    auto const same_tag = !t.delivery_tag || same_bytes(*t.delivery_tag, tag);
+    if (same_tag && t.message_format.value_or(format) == format)
+        return true;
+    session_.fail_link(link, error::invalid_value, condition::invalid_field,
+                       std::string{"a continuation transfer has another "}
+                           + (same_tag ? "message-format" : "delivery-tag")
+                           + " than the first one of its delivery [2.7.5]");
+    return false;
 }
 
 inline bool delivery_inbox::must_wait(receiver const& link, bool first,
@@ -208,6 +231,25 @@ void delivery_inbox::refuse_too_large(receiver& link, incoming_delivery const& d
                            + std::to_string(link.options_.max_message_size) + " [2.7.3]");
 }
 
+/// A sender that said how it settles keeps to it. Only a strict session minds. [2.7.5, 2.8.2]
+inline bool delivery_inbox::check_settled(receiver& link, incoming_delivery const& d, bool last)
+{
+    auto const mode = link.snd_settle_mode_;
+    if (mode == sender_settle_mode::mixed || session_.options_.policy != flow_policy::strict
+        || d.dropped_) [[likely]]
+        return true;
+    auto const wrong = mode == sender_settle_mode::settled ? last && !d.remotely_settled_
+                                                           : d.remotely_settled_;
+    if (!wrong)
+        return true;
+    session_.fail_link(link, error::invalid_state, condition::not_allowed,
+                       "delivery " + std::to_string(d.id_.value())
+                           + (d.remotely_settled_ ? " is settled and snd-settle-mode is unsettled"
+                                                  : " is not settled and snd-settle-mode is settled")
+                           + " [2.7.5]");
+    return false;
+}
+
 /// A delivery in one frame: most are.
 inline bool delivery_inbox::admit_whole(receiver& link, transfer const& t, bytes_view payload)
 {
@@ -216,6 +258,8 @@ inline bool delivery_inbox::admit_whole(receiver& link, transfer const& t, bytes
         return false;
     auto& d = begin_delivery(link, t);
     d.received_ = payload.size();
+    if (!check_settled(link, d, true)) [[unlikely]]
+        return true;
     append(link, d, payload);
     static_assert(incoming_table.next(incoming_state::none, incoming_event::frame_last)
                   == incoming_state::complete);
@@ -244,6 +288,8 @@ void delivery_inbox::admit(receiver& link, transfer const& t, bytes_view payload
             session_.incoming_.remove(d.id_);
         d.indexed_ = false;
     }
+    if (!check_settled(link, d, !t.more)) [[unlikely]]
+        return;
     d.received_ += payload.size();
     auto const limit = link.options_.max_message_size;
     if (limit != 0 && d.received_ > limit) [[unlikely]]

@@ -127,7 +127,7 @@ std::uint32_t receiver::credit_to_write() noexcept
     if (window_ != 0 && !drain_)
         credit_ = window_ > held_ ? window_ - held_ : 0;
     auto const limit = delivery_count_ + credit_;
-    if (granted_ != 0 && distance(written_limit_, limit) > 0) {
+    if (distance(written_limit_, limit) > 0) {
         auto const higher = !hides_limit_ || distance(hidden_limit_, written_limit_) > 0;
         hidden_limit_ = higher ? written_limit_ : hidden_limit_;
         hides_limit_ = true;

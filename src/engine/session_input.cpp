@@ -89,6 +89,7 @@ void session::on_attach(bytes_view body)
     if (!l)
         l = &make_remote_link(a);
     bind_remote(*l, h);
+    connection_.pause_if_numbers_are_used_up(this);
     answer_attach(*l, a, whole.first(whole.size() - body.size()));
 }
 
@@ -352,6 +353,7 @@ void session::on_detach(bytes_view body)
             queue_.push_detach(*l);  // else write_attach() sees to it
         }
     }
+    connection_.pause_if_numbers_are_used_up(this);
 }
 
 void session::on_end(bytes_view body)
@@ -380,6 +382,7 @@ void session::on_end(bytes_view body)
             begin_queued_ = true;
     }
     queue_.push_end(true);
+    connection_.pause_if_numbers_are_used_up(nullptr);
     end_code_ = asked_for ? std::error_code{} : make_error_code(error::session_ended_by_peer);
     finish(end_code_);
 }

@@ -2,10 +2,12 @@
 #include "node/attach.hpp"
 
 #include "node/consumer.hpp"
+#include "node/coordinator.hpp"
 #include "node/management.hpp"
 #include "node/node_core.hpp"
 #include "node/producer.hpp"
 
+#include <sluice/codec/transactions.hpp>
 #include <sluice/codec/writer.hpp>
 
 namespace sluice::node::detail {
@@ -29,8 +31,17 @@ struct request {
     attach const& asked() const { return link.remote_attach(); }
     void refuse(std::string_view condition, std::string text)
     {
-        std::ignore = link.refuse(
-            {.condition = std::string{condition}, .description = std::move(text), .info = {}});
+        answered(link.refuse(
+            {.condition = std::string{condition}, .description = std::move(text), .info = {}}));
+    }
+    /// The peer may have detached meanwhile: that is answered already.
+    void answered(std::error_code failed)
+    {
+        if (failed == error::handle_max_exceeded)
+            std::ignore = link.session().end(
+                {.condition = condition::not_allowed,
+                 .description = "more links than the peer's own handle-max lets us answer [2.7.2]",
+                 .info = {}});
     }
 };
 
@@ -145,8 +156,7 @@ void accept(request& r, std::unique_ptr<node_link> made)
     auto& key_of = *made;
     r.core().remember(key_of);
     r.who.add(r.link, std::move(made));
-    if (auto const failed = r.link.attach(std::move(r.answer)))
-        r.who.close(condition::internal_error, "attach: " + failed.message());
+    r.answered(r.link.attach(std::move(r.answer)));
 }
 
 /// As much of the unsettled map as an attach may carry. [2.6.13]
@@ -237,6 +247,26 @@ void attach_producer(request& r)
     accept(r, std::move(made));
 }
 
+/// Capabilities that were asked for and are there, or all there are. [4.5.1]
+void attach_controller(request& r)
+{
+    constexpr std::string_view available[] = {"amqp:local-transactions", "amqp:multi-txns-per-ssn",
+                                              "amqp:multi-ssns-per-txn"};
+    coordinator asked;
+    decode_fault fault;
+    auto in = r.asked().target.encoded;
+    if (decode(in, asked, &fault))
+        return r.refuse(condition::invalid_field, "the attach's coordinator: " + fault.message());
+    std::vector<symbol> given;
+    for (auto const name : available)
+        if (asked.capabilities.size() == 0 || asked.capabilities.contains(name))
+            given.emplace_back(name);
+    r.answer.source = copy(r.asked().source);
+    r.answer.target = encoded(coordinator{.capabilities = symbols{std::span<symbol const>{given}}});
+    r.answer.credit_window = r.core().options().credit;
+    accept(r, std::make_unique<coordinator_link>(r.who, static_cast<engine::receiver&>(r.link)));
+}
+
 }  // namespace
 
 void attach_link(peer& p, engine::link& l)
@@ -252,13 +282,15 @@ void attach_link(peer& p, engine::link& l)
                         sends ? "an attach without a source: there is nothing to send from [2.6.3]"
                               : "an attach without a target: there is nowhere to send to [2.6.3]");
     decode_fault fault;
-    auto const coordinates = !sends && peek_descriptor(in_target) == coordinator_code;
-    if (coordinates)
-        return r.refuse(condition::not_implemented,
-                        "transactions are not available here: no coordinator [4.2]");
+    if (!sends && peek_descriptor(in_target) == coordinator_code)
+        return attach_controller(r);
     if ((!is_null(a.source) && decode(in_source, r.from, &fault))
         || (!is_null(a.target) && decode(in_target, r.to, &fault)))
-        return r.refuse(condition::invalid_field, "the attach's terminus: " + fault.message());
+        return r.refuse(condition::decode_error, "the attach's terminus: " + fault.message());
+    if (p.links() >= p.core().options().links_max)
+        return r.refuse(condition::resource_limit_exceeded,
+                        "this connection has " + std::to_string(p.links())
+                            + " links, as many as one may have");
     link_key const key{.container = p.container_id(), .name = l.name(), .ours = l.role()};
     p.core().steal(key);
     r.before = p.core().take_suspended(key);

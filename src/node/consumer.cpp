@@ -3,6 +3,7 @@
 
 #include "node/node_core.hpp"
 #include "node/peer.hpp"
+#include "node/transactions.hpp"
 
 #include <sluice/codec/reader.hpp>
 
@@ -42,6 +43,8 @@ entry consumer::release(lent& l) noexcept
     (l.before ? l.before->after : first_) = l.after;
     (l.after ? l.after->before : last_) = l.before;
     --count_;
+    if (l.in)
+        l.in->forget(l);
     if (l.delivery)
         l.delivery->context = nullptr;
     auto what = std::move(l.what);
@@ -177,15 +180,19 @@ void consumer::on_event(engine::event const& e)
     default: break;
     }
     auto* const l = e.outgoing ? static_cast<lent*>(e.outgoing->context) : nullptr;
-    if (!l || !e.final)
+    if (!l)
+        return;
+    if (e.kind == kind::outcome && e.outgoing->outcome() == engine::outcome_kind::transactional)
+        return on_transactional(*l, e.outgoing->remote_state(), e.final);
+    if (!e.final)
         return;
     auto const was_full = count_ >= owner().core().options().unsettled_max;
     if (e.kind == kind::sent)
-        settle_entry(release(*l), engine::outcome_kind::accepted, {});
+        settle_here(release(*l), engine::outcome_kind::accepted, {});
     else if (e.kind == kind::outcome)
         settle(*l, e.outgoing->outcome(), e.outgoing->remote_state());
     else if (e.kind == kind::aborted && !ended())
-        settle_entry(release(*l), engine::outcome_kind::released, {});
+        settle_here(release(*l), engine::outcome_kind::released, {});
     if (was_full)
         more();
 }
@@ -199,38 +206,55 @@ void consumer::settle(lent& l, engine::outcome_kind kind, raw_value state)
                      state.encoded.end());  // the delivery's own goes with it
     auto what = release(l);
     if (terminal)
-        return settle_entry(std::move(what), kind, {copy});
+        return settle_here(std::move(what), kind, {copy});
     // Settled without an outcome: the source's default, or an attempt that failed. [3.5.3]
     raw_value const otherwise{how_.default_outcome};
     auto const by_default = engine::kind_of(otherwise);
     if (by_default != outcome::none && by_default != outcome::unknown)
-        return settle_entry(std::move(what), by_default, otherwise);
+        return settle_here(std::move(what), by_default, otherwise);
     what.message->count_failure();
-    settle_entry(std::move(what), outcome::released, {});
+    settle_here(std::move(what), outcome::released, {});
 }
 
-void consumer::settle_entry(entry e, engine::outcome_kind kind, raw_value state)
+void consumer::settle_here(entry e, engine::outcome_kind kind, raw_value state)
 {
-    if (how_.browse)
-        return;
-    auto& core = owner().core();
-    switch (kind) {
-    case engine::outcome_kind::accepted: core.count_accepted(); return from_->done(e);
-    case engine::outcome_kind::rejected: core.count_rejected(); return from_->bury(e);
-    default: break;
-    }
+    if (!how_.browse)
+        settle_entry(owner().core(), *from_, std::move(e), kind, state, id());
+}
+
+/// The outcome counts once its transaction is committed; whoever has settled waits for nothing
+/// more. [4.4.2]
+void consumer::on_transactional(lent& l, raw_value state, bool final)
+{
     delivery_state decoded;
-    if (kind == engine::outcome_kind::modified && !decode(state, decoded)) {
-        if (auto const* const m = std::get_if<modified>(&decoded)) {
-            if (m->delivery_failed.value_or(false))
-                e.message->count_failure();
-            if (m->undeliverable_here.value_or(false))
-                e.refused_by.push_back(id());
-            e.message->annotate(m->message_annotations);
-        }
+    auto const* const t =
+        decode(state, decoded) ? nullptr : std::get_if<transactional_state>(&decoded);
+    bytes const id = t ? bytes(t->txn_id.begin(), t->txn_id.end()) : bytes{};
+    auto* const in = owner().core().find_transaction(id, owner());
+    if (!in || in->timed_out()) {
+        if (final)
+            settle_here(release(l), engine::outcome_kind::released, {});
+        return detach(
+            in ? condition::transaction_timeout : condition::transaction_unknown_id,
+            "a delivery was answered in a transaction that is not open on this connection "
+            "[4.4.2]");
     }
-    core.count_released();
-    from_->give_back(std::move(e));
+    auto const kind = engine::kind_of(t->outcome);
+    if (!final)
+        return in->hold(l, kind, t->outcome);
+    bytes const outcome(t->outcome.encoded.begin(), t->outcome.encoded.end());
+    auto what = release(l);
+    if (!how_.browse)
+        in->retire(from_, std::move(what), kind, {outcome}, node_link::id());
+}
+
+void consumer::settle_held(lent& l, engine::outcome_kind kind, raw_value state)
+{
+    auto* const d = l.delivery;
+    auto what = release(l);
+    std::ignore = sender_.settle(*d);
+    owner().touch();
+    settle_here(std::move(what), kind, state);
 }
 
 // ---- the end, and what comes after it
@@ -294,7 +318,7 @@ void consumer::resume_one(remembered& r, raw_value remote)
     using outcome = engine::outcome_kind;
     if (kind == outcome::accepted || kind == outcome::rejected || kind == outcome::released
         || kind == outcome::modified) {
-        settle_entry(std::move(r.what), kind, remote);
+        settle_here(std::move(r.what), kind, remote);
         std::ignore =
             sender_.send(engine::payload{{}, {}},
                          {.settled = true, .resume = true, .tag = r.tag, .state = remote});

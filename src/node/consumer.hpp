@@ -8,6 +8,7 @@
 namespace sluice::node::detail {
 
 class consumer;
+class transaction;
 
 /// A message at a consumer. Lives until the engine is done with the delivery, or the link is over.
 struct lent {
@@ -15,6 +16,7 @@ struct lent {
     lent* before = nullptr;
     lent* after = nullptr;
     entry what{};
+    transaction* in = nullptr;  // which has the last word
     bytes head{};
     bytes tag{};  // of one that is resumed
     engine::outgoing_delivery* delivery = nullptr;
@@ -33,6 +35,9 @@ public:
 
     /// What an earlier link of this name had not settled; sent again once attached. [2.6.13]
     void resume(std::unique_ptr<suspended> before, raw_value remote_unsettled);
+
+    /// The transaction that had the last word is committed.
+    void settle_held(lent& l, engine::outcome_kind kind, raw_value state);
 
     // node_link
     void on_attached() override;
@@ -54,7 +59,8 @@ private:
     void answer_drain();
     result<engine::outgoing_delivery*> send(lent& l, bool resumed = false);
     void settle(lent& l, engine::outcome_kind kind, raw_value state);
-    void settle_entry(entry e, engine::outcome_kind kind, raw_value state);
+    void settle_here(entry e, engine::outcome_kind kind, raw_value state);
+    void on_transactional(lent& l, raw_value state, bool final);
     void suspend(ending how);
     void keep(lent& l) noexcept;
     entry release(lent& l) noexcept;

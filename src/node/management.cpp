@@ -8,7 +8,8 @@
 namespace sluice::node::detail {
 namespace {
 
-constexpr std::size_t replies_max = 1'000;  // waiting on one link
+constexpr std::size_t replies_max = 1'000;         // waiting on one link
+constexpr std::size_t reply_bytes_max = 1u << 20;  // of them, unless it is one alone
 
 sluice::message reply_to(sluice::message const& request, std::int32_t status, std::string text,
                          value body)
@@ -150,14 +151,17 @@ reply_link::~reply_link() { owner().remove_reply_link(address_, *this); }
 
 bool reply_link::send(bytes reply)
 {
-    if (ended() || pending_.size() >= replies_max)
+    auto const full = pending_.size() >= replies_max
+                      || (!pending_.empty() && pending_bytes_ + reply.size() > reply_bytes_max);
+    if (ended() || full)
         return false;
+    pending_bytes_ += reply.size();
     pending_.push_back(std::move(reply));
     auto const at = std::prev(pending_.end());
     auto const made = sender_.send(engine::payload{.head = *at},
                                    {.settled = true, .notify_sent = true, .context = &*at});
     if (!made)
-        pending_.pop_back();
+        drop(at);
     owner().touch();
     return made.has_value();
 }
@@ -168,7 +172,16 @@ void reply_link::on_event(engine::event const& e)
         return sender_.drained();
     if (!e.final || !e.outgoing)
         return;
-    pending_.remove_if([&](bytes const& held) { return &held == e.outgoing->context; });
+    auto const at = std::find_if(pending_.begin(), pending_.end(),
+                                 [&](bytes const& held) { return &held == e.outgoing->context; });
+    if (at != pending_.end())
+        drop(at);
+}
+
+void reply_link::drop(std::list<bytes>::iterator reply) noexcept
+{
+    pending_bytes_ -= reply->size();
+    pending_.erase(reply);
 }
 
 void reply_link::on_ended(ending)

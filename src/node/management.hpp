@@ -33,9 +33,12 @@ public:
     bool send(bytes reply);
 
 private:
+    void drop(std::list<bytes>::iterator reply) noexcept;
+
     engine::sender& sender_;
     std::string address_;
     std::list<bytes> pending_;
+    std::size_t pending_bytes_ = 0;
 };
 
 /// Carries the request out. @returns the reply

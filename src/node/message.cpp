@@ -7,19 +7,16 @@
 namespace sluice::node::detail {
 namespace {
 
-constexpr std::uint64_t header_code = 0x70;
-constexpr std::uint64_t delivery_annotations_code = 0x71;
-constexpr std::uint64_t message_annotations_code = 0x72;
-
 /// Moves `at` past the section if it is this one. @pre the message is well-formed
-void pass(bytes_view octets, std::uint32_t& at, std::uint64_t code)
+void pass(bytes_view octets, std::uint32_t& at, std::uint64_t code, std::string_view name)
 {
     auto rest = octets.subspan(at);
-    auto const described = as_described({rest});
-    if (!described || as<std::uint64_t>(described->descriptor) != code)
+    if (skip_value(rest))
         return;
-    std::ignore = skip_value(rest);
-    at = static_cast<std::uint32_t>(octets.size() - rest.size());
+    auto const end = octets.size() - rest.size();
+    auto const section = as_described({octets.subspan(at, end - at)});
+    if (section && section->is(code, name))
+        at = static_cast<std::uint32_t>(end);
 }
 
 }  // namespace
@@ -55,11 +52,11 @@ std::error_code message::look_into(clock_time now, std::int64_t wall)
         if (left < far)
             expires_at_ = std::min(expires_at_, now + clock_time{left});
     }
-    pass(octets_, header_end_, header_code);
+    pass(octets_, header_end_, 0x70, "amqp:header:list");
     deliveries_end_ = header_end_;
-    pass(octets_, deliveries_end_, delivery_annotations_code);
+    pass(octets_, deliveries_end_, 0x71, "amqp:delivery-annotations:map");
     annotations_end_ = deliveries_end_;
-    pass(octets_, annotations_end_, message_annotations_code);
+    pass(octets_, annotations_end_, 0x72, "amqp:message-annotations:map");
     return {};
 }
 

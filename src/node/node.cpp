@@ -65,7 +65,7 @@ std::vector<queue_info> node::list() const
     return core_->ask([&](detail::node_core& c) { return c.list(); }, std::vector<queue_info>{});
 }
 
-node_stats node::stats() const noexcept { return core_->stats(); }
+node_stats node::stats() const { return core_->stats(); }
 
 void node::stop() { core_->stop(); }
 

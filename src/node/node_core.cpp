@@ -2,6 +2,7 @@
 #include "node/node_core.hpp"
 
 #include "node/peer.hpp"
+#include "node/transactions.hpp"
 
 #include <sluice/codec/writer.hpp>
 
@@ -220,6 +221,36 @@ void node_core::suspend(std::unique_ptr<suspended> s, ending how)
     away_.add(std::move(s), time);
 }
 
+// ---- transactions
+
+bytes node_core::begin_transaction(peer const& connection, std::uint64_t controller)
+{
+    if (transactions_.size() >= options_.transactions_max * 100)
+        return {};
+    auto const number = next_id();
+    bytes id(8);
+    for (unsigned i = 0; i < 8; ++i) id[i] = static_cast<std::byte>(number >> (56 - 8 * i));
+    transactions_.emplace(id, std::make_unique<transaction>(*this, connection, controller,
+                                                            now() + options_.transaction_timeout));
+    return id;
+}
+
+transaction* node_core::find_transaction(bytes const& id, peer const& connection) noexcept
+{
+    auto const it = transactions_.find(id);
+    return it == transactions_.end() || &it->second->connection() != &connection ? nullptr
+                                                                                 : it->second.get();
+}
+
+void node_core::end_transaction(bytes const& id)
+{
+    auto const it = transactions_.find(id);
+    if (it == transactions_.end())
+        return;
+    auto const over = std::move(it->second);  // rolls back what is left, which may come back here
+    transactions_.erase(it);
+}
+
 // ---- time
 
 void node_core::arm_timer()
@@ -236,6 +267,9 @@ void node_core::on_timer()
     auto const time = now();
     away_.expire(time);
     for (auto const& [name, q] : queues_) q->expire(time);
+    for (auto const& [id, t] : transactions_)
+        if (t->until() <= time)
+            t->time_out();
     publish();
     arm_timer();
 }
@@ -301,10 +335,18 @@ void node_core::publish() noexcept
     published_ = stats_;
 }
 
-node_stats node_core::stats() const noexcept
+node_stats node_core::stats()
 {
-    std::lock_guard const lock{stats_mutex_};
-    return published_;
+    auto const last = [&] {
+        std::lock_guard const lock{stats_mutex_};
+        return published_;
+    };
+    return ask(
+        [](node_core& c) {
+            c.publish();
+            return c.stats_;
+        },
+        last());
 }
 
 }  // namespace sluice::node::detail

@@ -21,6 +21,7 @@
 namespace sluice::node::detail {
 
 class peer;
+class transaction;
 
 /// When a dynamic node goes. [3.5.10-13]
 enum class lifetime : std::uint8_t { close, no_links, no_messages, no_links_or_messages };
@@ -39,7 +40,7 @@ public:
 
     result<std::uint16_t> listen(std::string const& host, std::uint16_t port, std::string* fault);
     void stop();
-    node_stats stats() const noexcept;
+    node_stats stats();
     /// Runs `f(*this)` on the node's thread and waits. @returns `otherwise` once it has stopped
     template <class F, class T>
     T ask(F f, T otherwise);
@@ -64,6 +65,9 @@ public:
     amqp_error push_to(queue& q, message_ptr const& m);
     /// Where the message's `to` says.
     amqp_error relay(message_ptr const& m);
+    /// The queue that it names. Null: `why` says why not
+    std::shared_ptr<queue> target_of(message_ptr const& m, amqp_error& why);
+    static amqp_error full(queue const& q);
     void push_to(std::string const& dead_letter, message_ptr const& m);
     void dispatch_later(queue& q);
     /// It may be of no more use.
@@ -72,6 +76,14 @@ public:
     void on_stored(std::size_t size) noexcept;
     void on_dropped(std::size_t size) noexcept;
     void on_dropped_all(std::uint64_t messages, std::uint64_t bytes) noexcept;
+
+    // transactions
+    /// @returns its id; empty if there are too many
+    bytes begin_transaction(peer const& connection, std::uint64_t controller);
+    /// Null if there is none of this connection.
+    transaction* find_transaction(bytes const& id, peer const& connection) noexcept;
+    /// Rolled back unless it was committed.
+    void end_transaction(bytes const& id);
 
     // connections and links
     void run_later(peer& p);
@@ -83,6 +95,7 @@ public:
     void suspend(std::unique_ptr<suspended> s, ending how);
     std::unique_ptr<suspended> take_suspended(link_key const& key) { return away_.take(key); }
     void on_session_ended(engine::session const& s) { away_.on_session_ended(&s, now()); }
+    void on_connection_closed(peer const& p) { away_.on_connection_closed(&p, now()); }
     void check_password(std::string user, std::string password, std::function<void(bool)> done);
     /// One connection's share has changed. @returns the sum
     std::size_t on_buffered(std::size_t before, std::size_t after) noexcept;
@@ -133,6 +146,7 @@ private:
     std::unordered_map<queue const*, dynamic_node> dynamic_;
     std::map<link_key, node_link*> links_;
     suspended_links away_;
+    std::map<bytes, std::unique_ptr<transaction>> transactions_;
     std::vector<std::shared_ptr<peer>> due_peers_;
     std::vector<std::shared_ptr<queue>> due_queues_;
     std::vector<std::shared_ptr<queue>> idle_queues_;

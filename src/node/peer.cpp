@@ -51,6 +51,7 @@ void peer::begin(std::unique_ptr<net::byte_stream> stream)
     engine::connection_options e;
     e.container_id = o.container_id;
     e.listener = true;
+    e.writes_between = true;
     e.sasl = o.check_password ? engine::sasl_mode::required : engine::sasl_mode::accepted;
     e.max_frame_size = o.max_frame_size;
     e.outgoing_frame_max = o.max_frame_size;
@@ -106,6 +107,7 @@ void peer::close(std::string_view condition, std::string text)
 {
     std::ignore = engine().close(
         {.condition = std::string{condition}, .description = std::move(text), .info = {}});
+    limit_close();
     touch();
 }
 
@@ -137,7 +139,7 @@ void peer::on_event(engine::event const& e)
     case kind::connection_requested: return on_open();
     case kind::connection_closed:
         while (!links_.empty()) end_link(links_.back()->engine_link(), ending::connection);
-        return;
+        return core_.on_connection_closed(*this);
     case kind::session_requested: return on_session(*e.session);
     case kind::session_ended: {
         auto const lost = engine().state() == engine::connection_state::ended;
@@ -226,7 +228,10 @@ void peer::on_session(engine::session& s)
     e.incoming_window = o.incoming_window;
     e.handle_max = o.handle_max;
     e.policy = o.policy;
-    std::ignore = s.begin(std::move(e));
+    if (s.begin(std::move(e)) == error::channel_max_exceeded)
+        close(condition::not_allowed, "more sessions than the peer's own channel-max of "
+                                          + std::to_string(engine().remote_open().channel_max)
+                                          + " lets us answer [2.7.1]");
 }
 
 void peer::on_written()

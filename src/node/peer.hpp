@@ -39,6 +39,7 @@ public:
     /// Nothing is on its way or waits for an answer.
     bool at_rest();
     std::size_t buffered() const noexcept { return buffered_; }
+    std::size_t links() const noexcept { return links_.size(); }
 
     bool due = false;  // in the core's list of those to run
 

@@ -4,6 +4,7 @@
 #include "node/node_core.hpp"
 #include "node/outcomes.hpp"
 #include "node/peer.hpp"
+#include "node/transactions.hpp"
 
 namespace sluice::node::detail {
 
@@ -59,10 +60,38 @@ void producer::take(engine::incoming_delivery& d)
     if (!made)
         return refuse(d, condition::decode_error,
                       "not a message: " + made.error().message() + " [3.2]");
+    if (engine::kind_of(d.remote_state()) == engine::outcome_kind::transactional)
+        return post(d, std::move(*made));
     auto const what = to_ ? core.push_to(*to_, *made) : core.relay(*made);
     if (what.empty())
         return accept(d);
     refuse(d, what.condition, what.description);
+}
+
+/// In a transaction: there is room for it from now on, and it comes with the commit. [4.4.1]
+void producer::post(engine::incoming_delivery& d, message_ptr m)
+{
+    auto& core = owner().core();
+    delivery_state decoded;
+    auto const* const t =
+        decode(d.remote_state(), decoded) ? nullptr : std::get_if<transactional_state>(&decoded);
+    bytes const id = t ? bytes(t->txn_id.begin(), t->txn_id.end()) : bytes{};
+    auto* const in = core.find_transaction(id, owner());
+    if (!in || in->timed_out())
+        return refuse(d, in ? condition::transaction_timeout : condition::transaction_unknown_id,
+                      "the transaction of this transfer is not open on this connection [4.4.1]");
+    amqp_error why;
+    auto const to = to_ ? to_ : core.target_of(m, why);
+    if (to && !to->reserve(m->size()))
+        why = core.full(*to);
+    if (!why.empty())
+        return refuse(d, why.condition, why.description);
+    in->post(to, std::move(m));
+    core.count_received();
+    std::ignore = receiver_.settle(d, {encoded(delivery_state{transactional_state{
+                                          .txn_id = id, .outcome = raw_value{encoded_accepted}}})});
+    if (to_ && to_->withholds())
+        to_->grant_credit();
 }
 
 void producer::accept(engine::incoming_delivery& d)
@@ -104,6 +133,8 @@ void producer::on_ended(ending how)
     set_ended();
     if (std::exchange(added_, false))
         to_->remove(*this);
+    else if (to_)
+        owner().core().on_idle(*to_);  // gone before our attach was out
     auto const expires =
         how == ending::closed || (how_.when == expiry::link_detach && how_.timeout == 0);
     if (expires || accepted_.empty())

@@ -37,6 +37,7 @@ public:
 private:
     void take(engine::incoming_delivery& d);
     void accept(engine::incoming_delivery& d);
+    void post(engine::incoming_delivery& d, message_ptr m);
     void refuse(engine::incoming_delivery& d, std::string_view condition, std::string text);
 
     engine::receiver& receiver_;

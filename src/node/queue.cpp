@@ -32,11 +32,37 @@ bool queue::is_full(std::size_t more) const noexcept
 
 bool queue::push(message_ptr const& m)
 {
-    if (is_full(m->size()))
+    if (!reserve(m->size()))
+        return false;
+    push_reserved(m);
+    return true;
+}
+
+bool queue::reserve(std::size_t size)
+{
+    if (is_full(size))
         return false;
     ++length_;
-    bytes_ += m->size();
-    core_.on_stored(m->size());
+    bytes_ += size;
+    core_.on_stored(size);
+    return true;
+}
+
+void queue::unreserve(std::size_t size)
+{
+    if (removed_)
+        return;
+    --length_;
+    bytes_ -= size;
+    core_.on_dropped(size);
+    if (withholds())
+        grant_credit();
+    if (length_ == 0)
+        core_.on_idle(*this);
+}
+
+void queue::push_reserved(message_ptr const& m)
+{
     next_expiry_ = std::min(next_expiry_, m->expires_at());
     fresh_.push_back({.sequence = next_sequence_++, .message = m});
     if (!line_.empty())
@@ -44,7 +70,6 @@ bool queue::push(message_ptr const& m)
     for (auto* const r : readers_)
         if (r->browses())
             r->on_message();
-    return true;
 }
 
 void queue::give_back(entry e)

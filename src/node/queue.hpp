@@ -70,6 +70,10 @@ public:
 
     /// @returns false if it is full; then nothing has happened
     bool push(message_ptr const& m);
+    /// Room for a message that will come, or not. @returns false if it is full
+    bool reserve(std::size_t size);
+    void push_reserved(message_ptr const& m);
+    void unreserve(std::size_t size);
     /// Back to its place; `e` has come from take().
     void give_back(entry e);
     /// It will not come back. `e` has come from take().

@@ -161,10 +161,8 @@ void node_core::drop_idle(queue& q)
 
 // ---- messages
 
-amqp_error node_core::push_to(queue& q, message_ptr const& m)
+amqp_error node_core::full(queue const& q)
 {
-    if (q.push(m))
-        return {};
     auto const now = q.info();
     return {.condition = condition::resource_limit_exceeded,
             .description = "queue '" + q.name() + "' is full: " + std::to_string(now.length)
@@ -172,20 +170,34 @@ amqp_error node_core::push_to(queue& q, message_ptr const& m)
             .info = {}};
 }
 
-amqp_error node_core::relay(message_ptr const& m)
+amqp_error node_core::push_to(queue& q, message_ptr const& m)
+{
+    return q.push(m) ? amqp_error{} : full(q);
+}
+
+std::shared_ptr<queue> node_core::target_of(message_ptr const& m, amqp_error& why)
 {
     message_view view;
-    if (m->format() != 0 || decode(m->octets(), view))
-        return {.condition = condition::not_implemented,
-                .description = "only message-format 0 says where to go",
-                .info = {}};
+    if (m->format() != 0 || decode(m->octets(), view)) {
+        why = {.condition = condition::not_implemented,
+               .description = "only message-format 0 says where to go",
+               .info = {}};
+        return nullptr;
+    }
     auto const to = as_text(view.properties.to);
-    if (!to || to->empty())
-        return {.condition = condition::precondition_failed,
-                .description = "the message has no `to` and the link no address",
-                .info = {}};
+    if (!to || to->empty()) {
+        why = {.condition = condition::precondition_failed,
+               .description = "the message has no `to` and the link no address",
+               .info = {}};
+        return nullptr;
+    }
+    return find_or_create(std::string{*to}, why);
+}
+
+amqp_error node_core::relay(message_ptr const& m)
+{
     amqp_error why;
-    auto const found = find_or_create(std::string{*to}, why);
+    auto const found = target_of(m, why);
     return found ? push_to(*found, m) : why;
 }
 
@@ -195,6 +207,8 @@ void node_core::push_to(std::string const& dead_letter, message_ptr const& m)
     auto const found = find_or_create(dead_letter, why);
     if (!found || !found->push(m))
         count_refused();
+    if (found)
+        on_idle(*found);
 }
 
 void node_core::on_stored(std::size_t size) noexcept

@@ -138,6 +138,38 @@ TEST(Receive, CreditByHandIsGrantedExactly)
     EXPECT_TRUE(rig.peer.skip_to<flow>()->echo);
 }
 
+TEST(Receive, WhoWaitedForADrainFindsAllThatCameBeforeIt)
+{
+    client_rig rig;
+    auto const receiver = rig.receiver();
+    for (std::uint32_t round = 0; round < 200; ++round) {  // a race, if it were one
+        auto call = in_background([&] { receiver.drain(); });
+        auto asked = rig.peer.skip_to<flow>();
+        while (!asked->drain) asked = rig.peer.skip_to<flow>();
+        bytes both = scripted_peer::encoded(transfer{.handle = handle{0},
+                                                     .delivery_id = delivery_number{round},
+                                                     .delivery_tag = bytes_view{octets("t")},
+                                                     .message_format = 0,
+                                                     .settled = true},
+                                            0, data_message("x"));
+        auto const answer = scripted_peer::encoded(
+            flow{.next_incoming_id = transfer_id{0},
+                 .incoming_window = 2048,
+                 .next_outgoing_id = transfer_id{round + 1},
+                 .outgoing_window = 2048,
+                 .handle = handle{0},
+                 .delivery_count = *asked->delivery_count + *asked->link_credit,
+                 .link_credit = 0u,
+                 .drain = true});
+        both.insert(both.end(), answer.begin(), answer.end());
+        rig.peer.send_octets(both);
+        get(call);
+        ASSERT_TRUE(receiver.try_receive().valid()) << round;
+        receiver.set_credit(10);
+        rig.peer.skip_to<flow>();
+    }
+}
+
 TEST(Receive, DrainCompletesWhenThePeerGivesTheCreditBack)
 {
     client_rig rig;

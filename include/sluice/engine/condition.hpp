@@ -52,6 +52,10 @@ inline constexpr char transfer_limit_exceeded[] = "amqp:link:transfer-limit-exce
 inline constexpr char message_size_exceeded[] = "amqp:link:message-size-exceeded";
 inline constexpr char link_redirect[] = "amqp:link:redirect";
 inline constexpr char link_stolen[] = "amqp:link:stolen";
+// [4.5.9]
+inline constexpr char transaction_unknown_id[] = "amqp:transaction:unknown-id";
+inline constexpr char transaction_rollback[] = "amqp:transaction:rollback";
+inline constexpr char transaction_timeout[] = "amqp:transaction:timeout";
 }  // namespace condition
 
 }  // namespace sluice

@@ -99,6 +99,14 @@ public:
     std::string const& sasl_mechanism() const noexcept { return sasl_mechanism_; }
     bytes const& sasl_bytes() const noexcept { return sasl_bytes_; }
     connection_counters const& counters() const noexcept { return counters_; }
+    /// Attaches and dispositions of all sessions that wait to be written.
+    std::size_t answers_waiting() const noexcept
+    {
+        std::size_t count = 0;
+        for (auto* s = active_.front(); s; s = session::active_list::after(s))
+            count += s->queue_.answers_waiting();
+        return count;
+    }
     /// Octets of a frame that we may send.
     std::uint32_t outgoing_frame_max() const noexcept { return outgoing_frame_max_; }
 
@@ -135,6 +143,9 @@ private:
     std::size_t take_partial(bytes_view in);
     void on_octets(bytes_view whole);
     std::size_t wanted(bytes_view start) const noexcept;
+    std::uint32_t frame_size_limit() const noexcept;
+    bool numbers_are_used_up() const noexcept;
+    void pause_if_numbers_are_used_up(session const* s) noexcept;
     void on_protocol_header(bytes_view header);
     void on_sasl_header();
     void on_amqp_header();
@@ -211,6 +222,7 @@ private:
     bool closed_by_peer_ = false;
     bool output_ended_ = false;
     bool heartbeat_due_ = false;
+    bool must_write_first_ = false;
     std::error_code close_code_;
     amqp_error close_error_;  // ours, to be sent
     amqp_error error_;

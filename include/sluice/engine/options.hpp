@@ -40,6 +40,10 @@ struct connection_options {
     std::uint32_t handshake_timeout_ms =
         30'000;                       ///< from the first tick to the peer's open; 0: never
     std::uint32_t events_max = 1024;  ///< receive() pauses while this many events wait
+    /// The owner calls write() whenever receive() has not taken all. receive() then pauses, too,
+    /// while the peer's next link or session would find no handle or channel of ours free though
+    /// one is as soon as the answers to its detach or end are written.
+    bool writes_between = false;
     std::vector<std::string> offered_capabilities{};
     std::vector<std::string> desired_capabilities{};
     bytes properties{};  ///< an encoded map, or empty

@@ -111,6 +111,7 @@ private:
     void settle_incoming(disposition const& what);
     bool check_flow(flow const& f);
     link* find_remote(handle h) const noexcept;
+    bool handles_are_used_up() const noexcept;
     link* find_half_attached(std::string_view name, role of) const noexcept;
     void bind_remote(link& l, handle h);
     bool bind_local(link& l);

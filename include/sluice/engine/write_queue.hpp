@@ -78,6 +78,8 @@ public:
 
     /// False only if write_next() would answer idle.
     bool wants_write() const noexcept;
+    /// Attaches and dispositions that wait to be written.
+    std::size_t answers_waiting() const noexcept { return control_.size(); }
 
     transfer_id next_outgoing_id() const noexcept { return next_outgoing_id_; }
     std::uint32_t remote_incoming_window() const noexcept { return remote_window_; }

@@ -49,7 +49,7 @@ public:
     std::optional<queue_info> read(std::string const& name) const;
     std::vector<queue_info> list() const;
 
-    node_stats stats() const noexcept;
+    node_stats stats() const;
 
     /// Takes no more connections, finishes what is in flight for at most
     /// node_options::stop_timeout, closes each connection with amqp:connection:forced and waits for

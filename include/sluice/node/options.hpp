@@ -44,6 +44,7 @@ struct node_options {
     std::uint32_t max_frame_size = 65536;    ///< beyond: amqp:connection:framing-error
     std::uint16_t channel_max = 255;         ///< sessions a connection, less one
     std::uint32_t handle_max = 1023;         ///< links a session, less one
+    std::uint32_t links_max = 4'096;  ///< links a connection; more: amqp:resource-limit-exceeded
     std::uint64_t message_size_max = 128u << 20;  ///< beyond: amqp:link:message-size-exceeded
     std::uint32_t incoming_window = 1024;         ///< transfer frames a session
     std::uint32_t credit = 500;                   ///< of a sender's link, kept topped up
@@ -54,10 +55,12 @@ struct node_options {
     std::size_t buffered_max = 1u << 30;
     std::uint64_t stored_max = 4ull << 30;  ///< octets of all queues; beyond: as a full queue
     std::size_t suspended_max = 10'000;     ///< detached links that are remembered; the oldest goes
-    milliseconds stop_timeout{5'000};       ///< for what is in flight when the node stops
+    std::size_t transactions_max = 1'000;   ///< open on one link, and a hundred times that in all
+    milliseconds transaction_timeout{60'000};  ///< then rolled back: amqp:transaction:timeout
+    milliseconds stop_timeout{5'000};          ///< for what is in flight when the node stops
 };
 
-/// What a node has done, true at one moment not long ago.
+/// What a node has done, true at the moment of asking.
 struct node_stats {
     std::uint64_t connections = 0;  ///< open now
     std::uint64_t connections_accepted = 0;
