@@ -186,7 +186,7 @@ void transaction_core::abandon(std::shared_ptr<transaction_core> self)
 {
     auto expected = state::active;
     if (state_.compare_exchange_strong(expected, state::discharging))
-        controller_->discharge(std::move(self), true, nullptr);
+        controller_->discharge(self, true, nullptr);
 }
 
 void transaction_core::on_discharged(bool fail, std::error_code code, failure_ptr why,

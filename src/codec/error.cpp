@@ -168,7 +168,8 @@ char const* upper_text(error e) noexcept
         return "events were not taken in time, so the session was ended; poll more often or allow "
                "more events";
     case error::queue_full: return "a bounded queue is full; try again later";
-    case error::not_found: return "there is nothing of that name";
+    case error::not_found:
+        return "there is nothing of that name; check it, or create what it names first";
     case error::precondition_failed:
         return "it exists with other settings; use those, or delete it first";
     case error::audit_violation:

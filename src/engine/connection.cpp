@@ -113,8 +113,8 @@ void connection::unmap(session& s) noexcept
 /// A link or session that the peer has ended keeps its number until our answer is written.
 bool session::handles_are_used_up() const noexcept
 {
-    auto const max = std::min(std::size_t{options_.handle_max},
-                              std::size_t{remote_.handle_max.value});
+    auto const max =
+        std::min(std::size_t{options_.handle_max}, std::size_t{remote_.handle_max.value});
     return links_.size() > max && std::any_of(links_.begin(), links_.end(), [](auto const& l) {
                return l->state_ == link_state::detach_received;
            });
@@ -220,9 +220,9 @@ void connection::fail(sluice::error code, std::string_view condition, std::strin
 {
     if (reported_)
         return;
-    if (layer_in_ == layer::sasl) {  // no frame of this layer says an error: the stream ends [5.3.2]
-        error_ = {
-            .condition = std::string{condition}, .description = std::move(text), .info = {}};
+    if (layer_in_
+        == layer::sasl) {  // no frame of this layer says an error: the stream ends [5.3.2]
+        error_ = {.condition = std::string{condition}, .description = std::move(text), .info = {}};
         state_ = connection_state::ended;
         output_ended_ = true;
         return finish(make_error_code(code));

@@ -16,8 +16,8 @@ std::size_t connection::wanted(bytes_view start) const noexcept
     return read_frame_header(start.data()).size;
 }
 
-/// A listener holds its peers to the size that SASL frames may have; what servers say may be longer.
-/// [5.3.1]
+/// A listener holds its peers to the size that SASL frames may have; what servers say may be
+/// longer. [5.3.1]
 std::uint32_t connection::frame_size_limit() const noexcept
 {
     return layer_in_ == layer::sasl && options_.listener ? frame_size_min_max

@@ -238,14 +238,15 @@ inline bool delivery_inbox::check_settled(receiver& link, incoming_delivery cons
     if (mode == sender_settle_mode::mixed || session_.options_.policy != flow_policy::strict
         || d.dropped_) [[likely]]
         return true;
-    auto const wrong = mode == sender_settle_mode::settled ? last && !d.remotely_settled_
-                                                           : d.remotely_settled_;
+    auto const wrong =
+        mode == sender_settle_mode::settled ? last && !d.remotely_settled_ : d.remotely_settled_;
     if (!wrong)
         return true;
     session_.fail_link(link, error::invalid_state, condition::not_allowed,
                        "delivery " + std::to_string(d.id_.value())
-                           + (d.remotely_settled_ ? " is settled and snd-settle-mode is unsettled"
-                                                  : " is not settled and snd-settle-mode is settled")
+                           + (d.remotely_settled_
+                                  ? " is settled and snd-settle-mode is unsettled"
+                                  : " is not settled and snd-settle-mode is settled")
                            + " [2.7.5]");
     return false;
 }

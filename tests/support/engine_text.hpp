@@ -268,31 +268,16 @@ inline std::string text_of(std::error_code code)
 /// An event with what it says; the link by its name, the reason by its code and condition.
 inline std::string text_of(e::event const& v)
 {
-    static constexpr char const* names[] = {"sasl_mechanisms",
-                                            "sasl_init",
-                                            "sasl_challenge",
-                                            "sasl_response",
-                                            "sasl_outcome",
-                                            "connection_requested",
-                                            "connection_opened",
-                                            "connection_closed",
-                                            "session_requested",
-                                            "session_begun",
-                                            "session_ended",
-                                            "link_requested",
-                                            "link_attached",
-                                            "link_detached",
-                                            "credit",
-                                            "drain_requested",
-                                            "drained",
-                                            "sent",
-                                            "outcome",
-                                            "aborted",
-                                            "delivery",
-                                            "delivery_part",
-                                            "delivery_aborted",
-                                            "delivery_settled",
-                                            "flow_mismatch"};
+    static constexpr char const* names[] = {
+        "sasl_mechanisms",   "sasl_init",         "sasl_challenge",
+        "sasl_response",     "sasl_outcome",      "connection_requested",
+        "connection_opened", "connection_closed", "session_requested",
+        "session_begun",     "session_ended",     "link_requested",
+        "link_attached",     "link_detached",     "credit",
+        "drain_requested",   "drained",           "sent",
+        "outcome",           "aborted",           "delivery",
+        "delivery_part",     "delivery_aborted",  "delivery_settled",
+        "flow_mismatch"};
     using kind = e::event_kind;
     std::vector<std::string> parts{v.link ? v.link->name() : "", text_of(v.code)};
     if (v.kind == kind::session_ended)

@@ -35,10 +35,10 @@ public:
 
     void on_container_start(proton::container& c) override
     {
-        c.connect(where_, proton::connection_options()
-                              .user(user_)
-                              .password(password_)
-                              .sasl_allow_insecure_mechs(true));
+        c.connect(
+            where_,
+            proton::connection_options().user(user_).password(password_).sasl_allow_insecure_mechs(
+                true));
     }
     void on_connection_open(proton::connection& c) override
     {
@@ -103,10 +103,12 @@ int main(int argc, char** argv)
     std::smatch url;
     std::string const first = argc == 6 ? argv[1] : "";
     if (!std::regex_match(first, url, std::regex{"amqp://([^:]+):([^@]+)@(.+)"})) {
-        std::cerr << "usage: client amqp://USER:PASSWORD@HOST:PORT send|recv|both ADDRESS COUNT SIZE\n";
+        std::cerr
+            << "usage: client amqp://USER:PASSWORD@HOST:PORT send|recv|both ADDRESS COUNT SIZE\n";
         return 2;
     }
-    client c{url, argv[2], argv[3], std::atoi(argv[4]), static_cast<std::size_t>(std::atol(argv[5]))};
+    client c{url, argv[2], argv[3], std::atoi(argv[4]),
+             static_cast<std::size_t>(std::atol(argv[5]))};
     proton::container{c, "proton-cpp"}.run();
     return c.report() ? 0 : 1;
 }
