@@ -8,7 +8,6 @@ namespace {
 
 constexpr int reads_max = 4;    // of one turn, before other connections of the thread have theirs
 constexpr int rounds_max = 32;  // of events and output, likewise
-constexpr clock_time close_patience{10'000};
 /// Answers that may wait while the peer does not read; then it is not read from either. Generous:
 /// many clients write all they have before they read.
 constexpr std::size_t answers_max = 4'096;
@@ -133,12 +132,16 @@ bool engine_stream::take_unread()
     if (!stream_ || unread_.empty() || waits_to_write_
         || engine_->answers_waiting() > answers_max / 2)
         return false;
+    auto const before = unread_.size();
     take(std::exchange(unread_, {}));
     wait_to_read();
-    return true;
+    return unread_.size() < before;
 }
 
-void engine_stream::limit_close() { gone_at_ = std::min(gone_at_, now_ + close_patience); }
+void engine_stream::limit_close()
+{
+    gone_at_ = std::min(gone_at_, now_ + settings_.close_patience);
+}
 
 bool engine_stream::poll_events()
 {

@@ -21,6 +21,7 @@ public:
         std::size_t input_buffer_size = 64 * 1024;
         std::size_t output_buffer_size = 128 * 1024;
         bool trace = false;
+        clock_time close_patience{10'000};  // for the peer to read our close and send its own
     };
 
     engine_stream(std::shared_ptr<io_thread> io, settings const& s);

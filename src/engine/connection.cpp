@@ -74,9 +74,10 @@ result<session*> connection::begin(session_options options)
 
 bool connection::bind_channel(session& s)
 {
-    for (std::size_t i = 0; i <= channel_max_; ++i) {
+    for (std::size_t i = lowest_free_channel_; i <= channel_max_; ++i) {
         if (i == local_channels_.size())
             local_channels_.push_back(nullptr);
+        lowest_free_channel_ = i;
         if (local_channels_[i])
             continue;
         local_channels_[i] = &s;
@@ -105,8 +106,10 @@ void connection::release_remote_channel(session& s) noexcept
 /// Both ends are through: both channels may be used again.
 void connection::unmap(session& s) noexcept
 {
-    if (has_channel(s))
+    if (has_channel(s)) {
         local_channels_[s.local_channel_] = nullptr;
+        lowest_free_channel_ = std::min(lowest_free_channel_, std::size_t{s.local_channel_});
+    }
     release_remote_channel(s);
 }
 
@@ -120,10 +123,16 @@ bool session::handles_are_used_up() const noexcept
            });
 }
 
+bool connection::channels_are_used_up() const noexcept
+{
+    return sessions_.size() > channel_max_
+           && std::any_of(sessions_.begin(), sessions_.end(),
+                          [](auto const& s) { return s->state_ == session_state::end_received; });
+}
+
 bool connection::numbers_are_used_up() const noexcept
 {
-    auto const ending = [](auto const& s) { return s->state_ == session_state::end_received; };
-    if (sessions_.size() > channel_max_ && std::any_of(sessions_.begin(), sessions_.end(), ending))
+    if (channels_are_used_up())
         return true;
     return std::any_of(sessions_.begin(), sessions_.end(),
                        [](auto const& s) { return s->handles_are_used_up(); });
@@ -133,7 +142,7 @@ bool connection::numbers_are_used_up() const noexcept
 void connection::pause_if_numbers_are_used_up(session const* s) noexcept
 {
     if (options_.writes_between && !must_write_first_)
-        must_write_first_ = s ? s->handles_are_used_up() : numbers_are_used_up();
+        must_write_first_ = s ? s->handles_are_used_up() : channels_are_used_up();
 }
 
 void connection::forget(session& s)
@@ -276,8 +285,9 @@ time_point connection::tick(time_point now)
                   .description = "the peer did not open within "
                                  + std::to_string(options_.handshake_timeout_ms) + " ms",
                   .info = {}};
-        finish(make_error_code(error::handshake_timeout));
+        state_ = connection_state::ended;
         output_ended_ = true;
+        finish(make_error_code(error::handshake_timeout));
         return time_point::max();
     }
     auto const timeout = options_.idle_timeout_ms;

@@ -144,6 +144,14 @@ private:
     void on_octets(bytes_view whole);
     std::size_t wanted(bytes_view start) const noexcept;
     std::uint32_t frame_size_limit() const noexcept;
+    /// What comes next cannot be taken yet: see connection_options::writes_between.
+    bool must_wait() const noexcept
+    {
+        return must_write_first_
+               || (options_.writes_between
+                   && (sasl_ == sasl_step::decide || sasl_ == sasl_step::choose));
+    }
+    bool channels_are_used_up() const noexcept;
     bool numbers_are_used_up() const noexcept;
     void pause_if_numbers_are_used_up(session const* s) noexcept;
     void on_protocol_header(bytes_view header);
@@ -254,6 +262,7 @@ private:
 
     std::vector<std::unique_ptr<session>> sessions_;
     std::vector<session*> local_channels_;
+    std::size_t lowest_free_channel_ = 0;  // none below it is
     std::vector<session*> remote_channels_;
     session::active_list active_;
     session* writing_ = nullptr;  // the one that is writing a frame

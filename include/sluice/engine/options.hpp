@@ -42,7 +42,8 @@ struct connection_options {
     std::uint32_t events_max = 1024;  ///< receive() pauses while this many events wait
     /// The owner calls write() whenever receive() has not taken all. receive() then pauses, too,
     /// while the peer's next link or session would find no handle or channel of ours free though
-    /// one is as soon as the answers to its detach or end are written.
+    /// one is as soon as the answers to its detach or end are written; and while a SASL event waits
+    /// for the owner's answer, for what a peer pipelines after it is to be read in that light.
     bool writes_between = false;
     std::vector<std::string> offered_capabilities{};
     std::vector<std::string> desired_capabilities{};
