@@ -38,6 +38,10 @@ sluice_add_interop_test(interrupt
 sluice_add_interop_test(broker_basics BROKER broker-j
     COMMAND broker_basics --port {port} --anonymous-port {anonymous_port})
 
+# The same raw client against our own node: exact flows pass, all others are named at once with both numbers.
+sluice_add_interop_test(stale_flow.node TIMEOUT 300
+    COMMAND python3 ${PROJECT_SOURCE_DIR}/interop/stale_flow_node.py {program:node_host})
+
 # A scripted peer that counts transfer frames and holds every flow against the exact value.
 foreach(scenario IN ITEMS multi window echo abortrecv abortsend range wrap)
     sluice_add_interop_test(audit.${scenario}

@@ -100,7 +100,8 @@ result<std::uint16_t> node_core::listen(std::string const& host, std::uint16_t p
 
 void node_core::on_connection(std::unique_ptr<net::byte_stream> stream)
 {
-    auto made = std::make_shared<peer>(*this, io_, peer::settings{.trace = tracing()});
+    auto made = std::make_shared<peer>(
+        *this, io_, peer::settings{.trace = tracing(), .close_patience = options_.close_timeout});
     peers_.emplace(made.get(), made);
     ++stats_.connections_accepted;
     stats_.connections = peers_.size();

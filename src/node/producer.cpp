@@ -11,6 +11,10 @@ namespace sluice::node::detail {
 producer::producer(peer& p, engine::receiver& r, std::shared_ptr<queue> to, settings how)
     : node_link{p, r}, receiver_{r}, to_{std::move(to)}, how_{how}
 {
+    if (!to_)
+        return;
+    added_ = true;  // from here on, so that its queue does not go before the attach is out
+    to_->add(*this);
 }
 
 producer::~producer()
@@ -19,17 +23,16 @@ producer::~producer()
         to_->remove(*this);
 }
 
-void producer::on_attached()
+/// Those that have come, and are answered in mode second only, are in the queue.
+std::uint32_t producer::promised() const
 {
-    if (!to_)
-        return;
-    added_ = true;
-    to_->add(*this);
+    auto const here = std::min<std::size_t>(receiver_.held(), accepted_.size());
+    return receiver_.credit() + receiver_.held() - static_cast<std::uint32_t>(here);
 }
 
-void producer::grant(std::uint32_t credit)
+void producer::grant(std::uint32_t more)
 {
-    receiver_.set_credit(credit);
+    receiver_.add_credit(more);
     owner().touch();
 }
 
@@ -40,6 +43,8 @@ void producer::on_event(engine::event const& e)
     if (e.kind == engine::event_kind::delivery_settled) {
         auto const tag = e.incoming->tag();
         accepted_.erase(bytes(tag.begin(), tag.end()));
+        if (to_ && to_->withholds())
+            to_->grant_credit();
     }
 }
 
@@ -133,8 +138,6 @@ void producer::on_ended(ending how)
     set_ended();
     if (std::exchange(added_, false))
         to_->remove(*this);
-    else if (to_)
-        owner().core().on_idle(*to_);  // gone before our attach was out
     auto const expires =
         how == ending::closed || (how_.when == expiry::link_detach && how_.timeout == 0);
     if (expires || accepted_.empty())

@@ -25,13 +25,12 @@ public:
     void resume(std::set<bytes> accepted) { accepted_ = std::move(accepted); }
 
     // node_link
-    void on_attached() override;
     void on_event(engine::event const& e) override;
     void on_ended(ending how) override;
 
     // queue_writer
-    std::uint32_t credit() const override { return receiver_.credit(); }
-    void grant(std::uint32_t credit) override;
+    std::uint32_t promised() const override;
+    void grant(std::uint32_t more) override;
     void on_removed() override;
 
 private:

@@ -258,7 +258,7 @@ void queue::grant_credit()
     if (removed_ || writers_.empty())
         return;
     std::uint64_t promised = 0;
-    for (auto const* const w : writers_) promised += w->credit();
+    for (auto const* const w : writers_) promised += w->promised();
     auto const full = bytes_ >= options_.bytes_max
                       || core_.stored_bytes() >= core_.options().stored_max
                       || length_ + promised >= options_.length_max;
@@ -269,13 +269,13 @@ void queue::grant_credit()
     auto const share = std::max<std::uint64_t>(1, (room + promised) / writers_.size());
     for (std::size_t i = 0; i < writers_.size() && room > 0; ++i) {
         auto& w = *writers_[next_writer_++ % writers_.size()];
-        auto const has = std::uint64_t{w.credit()};
+        auto const has = std::uint64_t{w.promised()};
         auto const wanted = std::min(most, share);
         if (has * 2 > wanted || has >= wanted)
             continue;  // rarely and many rather than one by one
         auto const more = std::min(wanted - has, room);
         room -= more;
-        w.grant(static_cast<std::uint32_t>(has + more));
+        w.grant(static_cast<std::uint32_t>(more));
     }
 }
 

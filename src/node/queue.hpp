@@ -46,8 +46,9 @@ protected:
 class queue_writer {
 public:
     virtual ~queue_writer() = default;
-    virtual std::uint32_t credit() const = 0;
-    virtual void grant(std::uint32_t credit) = 0;
+    /// Messages it may send or has sent, and that are not in the queue yet.
+    virtual std::uint32_t promised() const = 0;
+    virtual void grant(std::uint32_t more) = 0;
     virtual void on_removed() = 0;
 };
 

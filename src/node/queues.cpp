@@ -198,7 +198,11 @@ amqp_error node_core::relay(message_ptr const& m)
 {
     amqp_error why;
     auto const found = target_of(m, why);
-    return found ? push_to(*found, m) : why;
+    if (!found)
+        return why;
+    why = push_to(*found, m);
+    on_idle(*found);  // if it was made for this message and cannot have it
+    return why;
 }
 
 void node_core::push_to(std::string const& dead_letter, message_ptr const& m)

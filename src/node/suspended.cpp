@@ -56,6 +56,7 @@ void suspended_links::on_session_ended(void const* session, clock_time now)
         if (s->when == expiry::session_end)
             start(*s, now);
     }
+    expire(now);
 }
 
 void suspended_links::on_connection_closed(void const* connection, clock_time now)
@@ -67,6 +68,7 @@ void suspended_links::on_connection_closed(void const* connection, clock_time no
         if (s->when == expiry::connection_close)
             start(*s, now);
     }
+    expire(now);
 }
 
 void suspended_links::expire(clock_time now)

@@ -41,6 +41,7 @@ struct node_options {
     std::size_t connections_max = 10'000;    ///< beyond: the next waits in the backlog
     milliseconds handshake_timeout{10'000};  ///< to the peer's open; then the socket is closed
     milliseconds idle_timeout{60'000};       ///< silence; then amqp:resource-limit-exceeded [2.4.5]
+    milliseconds close_timeout{10'000};      ///< to the peer's close; then the socket is closed
     std::uint32_t max_frame_size = 65536;    ///< beyond: amqp:connection:framing-error
     std::uint16_t channel_max = 255;         ///< sessions a connection, less one
     std::uint32_t handle_max = 1023;         ///< links a session, less one
