@@ -128,8 +128,9 @@ std::uint32_t receiver::credit_to_write() noexcept
         credit_ = window_ > held_ ? window_ - held_ : 0;
     auto const limit = delivery_count_ + credit_;
     if (distance(written_limit_, limit) > 0) {
-        auto const higher = !hides_limit_ || distance(hidden_limit_, written_limit_) > 0;
-        hidden_limit_ = higher ? written_limit_ : hidden_limit_;
+        auto const highest = delivery_count_ + granted_;
+        if (!hides_limit_ || distance(hidden_limit_, highest) > 0)
+            hidden_limit_ = highest;
         hides_limit_ = true;
     }
     granted_ = std::max(granted_, credit_);

@@ -58,6 +58,22 @@ TEST_F(ReceiverCredit, OfALimitThatIsWrittenTwiceHoldsAsLongAsTheHigherOneBetwee
     EXPECT_EQ(peer.wire(), "detach(h0 closed amqp:link:transfer-limit-exceeded)");
 }
 
+TEST_F(ReceiverCredit, OfALimitThatWasLoweredAndRaisedOverHoldsToo)
+{
+    attached().set_credit(3);
+    std::ignore = peer.wire();
+    r->set_credit(0);
+    std::ignore = peer.wire();
+    r->set_credit(4);
+    std::ignore = peer.wire();
+    r->set_credit(3);
+    EXPECT_EQ(peer.wire(), "flow(nii=0 iw=2048 noi=0 h0 dc=0 lc=3)");
+    view(0, 3);  // said when only the first was known
+    deliver(0, 4);
+    EXPECT_EQ(r->state(), e::link_state::attached);
+    EXPECT_EQ(peer.wire(), "");
+}
+
 TEST_F(ReceiverCredit, IsWrittenAsItIsSet)
 {
     attached().set_credit(5);
