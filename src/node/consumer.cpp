@@ -35,6 +35,7 @@ void consumer::keep(lent& l) noexcept
     (last_ ? last_->after : first_) = &l;
     last_ = &l;
     ++count_;
+    owner().count_unsettled(1);
 }
 
 /// Takes the message out of `l`, which is gone then.
@@ -43,6 +44,7 @@ entry consumer::release(lent& l) noexcept
     (l.before ? l.before->after : first_) = l.after;
     (l.after ? l.after->before : last_) = l.before;
     --count_;
+    owner().count_unsettled(-1);
     if (l.in)
         l.in->forget(l);
     if (l.delivery)
@@ -57,7 +59,7 @@ entry consumer::release(lent& l) noexcept
 bool consumer::has_room() const
 {
     return attached_ && !ended() && !held_up_ && sender_.free_credit() > 0
-           && count_ < owner().core().options().unsettled_max;
+           && count_ < owner().core().options().unsettled_max && owner().has_room();
 }
 
 result<engine::outgoing_delivery*> consumer::send(lent& l, bool resumed)

@@ -43,6 +43,7 @@ public:
     void on_attached() override;
     void on_event(engine::event const& e) override;
     void on_written() override;
+    void on_room() override { more(); }
     void on_ended(ending how) override;
 
     // queue_reader

@@ -39,6 +39,8 @@ public:
     virtual void on_attached() {}
     virtual void on_event(engine::event const& e) = 0;
     virtual void on_written() {}
+    /// The connection has fewer deliveries without an answer than when it had too many.
+    virtual void on_room() {}
     /// The link, its session or its connection is over; the engine's link is still there.
     virtual void on_ended(ending how) = 0;
 

@@ -241,8 +241,19 @@ void peer::on_written()
     for (auto* const l : std::exchange(waiting_, {})) l->on_written();
 }
 
+bool peer::has_room() noexcept
+{
+    auto const room = unsettled_ < core_.options().connection_unsettled_max;
+    starved_ = starved_ || !room;
+    return room;
+}
+
 client::detail::clock_time peer::on_turn_end()
 {
+    if (starved_ && unsettled_ <= core_.options().connection_unsettled_max / 4 * 3) {
+        starved_ = false;
+        for (std::size_t i = 0; i < links_.size(); ++i) links_[i]->on_room();
+    }
     if (connected() && engine().counters().bytes_received - watched_at_ >= watch_every)
         watch_buffers();
     return client::detail::clock_time::max();

@@ -40,6 +40,9 @@ public:
     bool at_rest();
     std::size_t buffered() const noexcept { return buffered_; }
     std::size_t links() const noexcept { return links_.size(); }
+    /// For one more delivery without an answer; who is told no is called when there is again.
+    bool has_room() noexcept;
+    void count_unsettled(int change) noexcept { unsettled_ += static_cast<std::size_t>(change); }
 
     bool due = false;  // in the core's list of those to run
 
@@ -62,6 +65,8 @@ private:
     std::map<std::string, reply_link*> reply_links_;  // by their targets' addresses
     std::vector<node_link*> waiting_;                 // for room
     std::size_t buffered_ = 0;
+    std::size_t unsettled_ = 0;     // deliveries at its consumers
+    bool starved_ = false;          // by too many of them
     std::uint64_t watched_at_ = 0;  // octets received
 };
 

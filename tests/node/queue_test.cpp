@@ -453,6 +453,26 @@ TEST(NodeLimits, BoundWhatOneReceiverHasUnanswered)
     EXPECT_EQ(p.to->wire_without_flows(), "transfer(h0 id=2 '3')");
 }
 
+TEST(NodeLimits, BoundWhatOneConnectionHasUnanswered)
+{
+    node::node_options o;
+    o.connection_unsettled_max = 4;
+    pair p{o};
+    p.to->receiver("r2", "q2");
+    p.to->credit("r2", 10);
+    p.from->sender("s2", "q2");
+    std::ignore = p.to->wire();
+    std::ignore = p.from->wire();
+    p.put({"1", "2", "3", "4"});
+    EXPECT_EQ(p.get(10), "transfer(h0 id=0 '1') transfer(h0 id=1 '2') transfer(h0 id=2 '3') "
+                         "transfer(h0 id=3 '4')");
+    p.from->deliver("s2", "5");
+    std::ignore = p.from->wire();
+    EXPECT_EQ(p.to->wire_without_flows(), "");
+    p.to->settle(0, 0, accepted{});
+    EXPECT_EQ(p.to->wire_without_flows(), "transfer(h1 id=4 '5')");
+}
+
 // ---- the program's own calls
 
 TEST(NodeCalls, DeclareReadPurgeAndRemove)

@@ -50,6 +50,7 @@ struct node_options {
     std::uint32_t incoming_window = 1024;         ///< transfer frames a session
     std::uint32_t credit = 500;                   ///< of a sender's link, kept topped up
     std::uint32_t unsettled_max = 20'000;  ///< deliveries at one consumer; more wait for answers
+    std::uint32_t connection_unsettled_max = 200'000;  ///< of all consumers of one connection
     /// Octets of half-received messages: of one connection (amqp:resource-limit-exceeded closes it)
     /// and of all.
     std::size_t connection_buffered_max = 256u << 20;
