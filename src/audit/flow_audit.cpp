@@ -134,7 +134,7 @@ void connection_audit::on_sender_flow(direction d, link& l, flow const& f)
         report_.report(rule::delivery_count, text(expected), text(f.delivery_count->value()),
                        counted(l.initial, l.count, "deliveries"));
     if (f.link_credit)
-        l.credit.acknowledged(stated + *f.link_credit);
+        l.credit.acknowledged(stated + *f.link_credit, *f.link_credit == 0);
     if (f.link_credit.value_or(1) == 0)
         answer(l.draining);
     settle_drain(l);

@@ -46,12 +46,17 @@ public:
     }
 
     /// The sender itself says that it goes by `limit`. That tells nothing if it may be one that was
-    /// stated before a higher one as well.
-    void acknowledged(std::int64_t limit) noexcept
+    /// stated before a higher one as well, or, `spent`, any lower one: no credit is left by that
+    /// either.
+    void acknowledged(std::int64_t limit, bool spent) noexcept
     {
-        for (std::size_t i = 0; i < size_ && entries_[i].hidden < limit; ++i)
+        for (std::size_t i = 0; i < size_; ++i) {
+            auto const hidden = entries_[i].hidden;
+            if (hidden >= limit || (spent && i > 0 && hidden != none))
+                return;
             if (entries_[i].limit == limit)
                 return drop(i);
+        }
     }
 
 private:

@@ -99,6 +99,8 @@ void delivery_inbox::admit_waiting(std::size_t at)
     if (link.waiting_frames_ == 0)
         link.half_waits_ = false;
     admit(link, t, f.payload, f.first);
+    if (f.settled_since) [[unlikely]]
+        session_.settle_incoming({.role = role::sender, .first = f.id, .settled = true});
 }
 
 void delivery_inbox::on_room_while_waiting(receiver& link)
@@ -147,7 +149,7 @@ void delivery_inbox::settle_waiting(disposition const& what)
         auto const at = distance(what.first, f.id);
         if (!f.first || at < 0 || at > count)
             continue;
-        f.settled = true;
+        f.settled_since = true;
         if (!what.state.empty())
             f.state.assign(what.state.encoded.begin(), what.state.encoded.end());
     }

@@ -322,6 +322,22 @@ TEST(FlowAudit, TakesTheDeliveryCountOfADrainedSender)
     EXPECT_EQ(s.findings(), "");
 }
 
+// A sender that has sent more than a limit which it learns late has no credit, like one that has
+// used up the last limit.
+TEST(FlowAudit, TakesNoCreditLeftForNoNewsOfTheLatestLimit)
+{
+    scene s;
+    s.ready(6);
+    s.credit(1, 0);
+    s.deliver(scene::first(0));
+    s.deliver(scene::first(1));
+    s.credit(2, 2);
+    s.credit(0, 2);
+    s.send(client, scene::of_client, on_link(s.client_flow(12), scene::sender, 2, 0));
+    s.deliver(scene::first(2));
+    EXPECT_EQ(s.findings(), "");
+}
+
 // The first answer goes by the first limit, though the last one is the same number.
 TEST(FlowAudit, TakesTheDeliveryCountsOfADrainWhoseLimitIsChangedAndChangedBack)
 {

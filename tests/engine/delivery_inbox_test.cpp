@@ -113,8 +113,8 @@ TEST_F(Inbox, SettlesWhatWaitsWhenItsSenderDoes)
                           .settled = true});
     EXPECT_EQ(peer.events(), "delivery(A 0 '1234567') delivery_settled(A 0)");
     std::ignore = a->settle(*peer.deliveries[0]);
-    EXPECT_EQ(peer.events(), "delivery(A 1 settled 'abcdefg')");
-    EXPECT_FALSE(a->settle(*peer.deliveries[1]));
+    EXPECT_EQ(peer.events(), "delivery(A 1 settled 'abcdefg') delivery_settled(A 1)");
+    std::ignore = a->settle(*peer.deliveries[1]);
     EXPECT_EQ(peer.events(), "delivery(A 2 'hijklmn')");
     EXPECT_FALSE(peer.deliveries[2]->settled());
     EXPECT_EQ(peer.wire(), "");
