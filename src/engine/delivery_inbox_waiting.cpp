@@ -165,10 +165,13 @@ void delivery_inbox::drop(receiver& link) noexcept
         for (auto k = i; k > 0; --k) waiting_[k] = std::move(waiting_[k - 1]);
         waiting_.pop_front();
     }
-    if (link.waiting_frames_ > 0)
-        --links_waiting_;
-    link.waiting_frames_ = 0;
     link.half_waits_ = false;
+    if (link.waiting_frames_ == 0)
+        return;
+    --links_waiting_;
+    link.waiting_frames_ = 0;
+    if (session_.state_ == session_state::mapped && !session_.reported_)
+        request_window_if_due();  // the room that they took is free
 }
 
 }  // namespace sluice::engine

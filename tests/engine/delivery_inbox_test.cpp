@@ -289,6 +289,21 @@ TEST_F(Inbox, GivesTheRoomOfALinkBackThatIsGone)
     EXPECT_EQ(peer.events(), "delivery(B 4 '0123456789')");
 }
 
+TEST_F(Inbox, SaysThatItHasRoomAgainWhenTheLinkThatFilledItIsGone)
+{
+    open(2);
+    first(*a, "0123456789");
+    for (auto i = 0; i < 2; ++i) {
+        std::ignore = window();
+        first(*a, "waits");
+    }
+    EXPECT_EQ(window(), 0u);
+    std::ignore = a->detach();
+    EXPECT_EQ(peer.wire(), "detach(h0 closed)");
+    peer.send(detach{.handle = a->local_handle(), .closed = true});
+    EXPECT_EQ(peer.wire(), "flow(nii=3 iw=2 noi=0)");
+}
+
 // ---- streamed deliveries
 
 struct InboundStream : Inbox {
