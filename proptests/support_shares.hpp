@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdio>
 #include <map>
 #include <string>
@@ -14,7 +15,8 @@ public:
     void one_case() { ++cases_; }
     void met(std::string const& what, bool it_did) { counts_[what] += it_did ? 1u : 0u; }
 
-    /// Prints each share and expects at least `percent` of the cases.
+    /// Prints each share and expects at least `percent` of the cases: a share that only chance can
+    /// have brought below it, three standard deviations at most, is taken for enough.
     void expect_each(unsigned percent) const
     {
         for (auto const& [what, count] : counts_) {
@@ -22,7 +24,10 @@ public:
                 cases_ == 0 ? 0.0
                             : 100.0 * static_cast<double>(count) / static_cast<double>(cases_);
             std::printf("    %5.1f %%  %s (%zu of %zu)\n", share, what.c_str(), count, cases_);
-            EXPECT_GE(share, static_cast<double>(percent)) << what;
+            auto const p = static_cast<double>(percent);
+            auto const chance =
+                cases_ == 0 ? 0.0 : 3 * std::sqrt(p * (100 - p) / static_cast<double>(cases_));
+            EXPECT_GE(share, p - chance) << what;
         }
     }
 
