@@ -26,14 +26,16 @@ public:
     void state(std::int64_t limit, std::uint64_t mark) noexcept
     {
         auto hidden = none;
+        auto again = false;
         auto const forget_last = [&] {
             auto const& last = entries_[--size_];
+            again = again || last.limit == limit;
             hidden = std::max({hidden, last.hidden, last.limit == limit ? none : last.limit});
         };
         while (size_ != 0 && entries_[size_ - 1].limit <= limit) forget_last();
         if (size_ == room)
             forget_last();
-        entries_[size_++] = {limit, mark, hidden};
+        entries_[size_++] = {limit, mark, hidden, again};
     }
 
     /// The sender has provably received `frames` transfer frames of the receiver, and with them
@@ -42,7 +44,7 @@ public:
     {
         if (size_ <= 1) [[likely]]
             return;
-        while (size_ > 1 && static_cast<std::int64_t>(entries_[1].mark) < frames) drop(1);
+        while (size_ > 1 && static_cast<std::int64_t>(entries_[1].mark) < frames) settle_on(1);
     }
 
     /// The sender itself says that it goes by `limit`. That tells nothing if it may be one that was
@@ -51,11 +53,11 @@ public:
     void acknowledged(std::int64_t limit, bool spent) noexcept
     {
         for (std::size_t i = 0; i < size_; ++i) {
-            auto const hidden = entries_[i].hidden;
-            if (hidden >= limit || (spent && i > 0 && hidden != none))
+            auto const& e = entries_[i];
+            if (e.hidden >= limit || (spent && (i > 0 || e.again) && e.hidden != none))
                 return;
-            if (entries_[i].limit == limit)
-                return drop(i);
+            if (e.limit == limit)
+                return e.again ? drop(i) : settle_on(i);
         }
     }
 
@@ -66,13 +68,20 @@ private:
         std::int64_t limit = 0;
         std::uint64_t mark = 0;
         std::int64_t hidden = none;  // the highest of those between it and the one before it
+        bool again = false;          // the same was stated before those, too
     };
 
     void drop(std::size_t n) noexcept
     {
         for (std::size_t i = n; i < size_; ++i) entries_[i - n] = entries_[i];
         size_ -= n;
-        entries_[0].hidden = none;  // it has arrived
+    }
+    /// What was stated before entry `n`, and so its older namesake, is of no account any more.
+    void settle_on(std::size_t n) noexcept
+    {
+        drop(n);
+        entries_[0].hidden = none;
+        entries_[0].again = false;
     }
 
     std::array<entry, room> entries_;  ///< limits fall

@@ -114,8 +114,10 @@ void settled_ranges::add(std::uint32_t first, std::uint32_t last) noexcept
         return;
     }
     if (size_ == room) {
+        auto const& oldest = ranges_[next_];  // ids settled later may be lower
+        if (!evicted_ || serial_distance(evicted_to_, oldest.last) > 0)
+            evicted_to_ = oldest.last;
         evicted_ = true;
-        evicted_to_ = ranges_[next_].last;
     } else {
         ++size_;
     }

@@ -338,6 +338,24 @@ TEST(FlowAudit, TakesNoCreditLeftForNoNewsOfTheLatestLimit)
     EXPECT_EQ(s.findings(), "");
 }
 
+// What is said by the first limit reads like the last but one, which the third one does not precede
+// then.
+TEST(FlowAudit, TakesALimitThatIsStatedTwiceForTheOlderOne)
+{
+    scene s;
+    s.ready(3);
+    s.credit(6, 0);
+    s.credit(0, 0);
+    for (auto id = 0u; id < 3; ++id) s.deliver(scene::first(id));
+    s.credit(3, 3);
+    s.send(client, scene::of_client, on_link(s.client_flow(13), scene::sender, 3, 3));
+    s.send(client, scene::of_client, on_link(s.client_flow(13), scene::sender, 3, 0));
+    s.credit(0, 3);
+    s.send(client, scene::of_client, on_link(s.client_flow(13), scene::sender, 3, 0));
+    s.deliver(scene::first(3));
+    EXPECT_EQ(s.findings(), "");
+}
+
 // The first answer goes by the first limit, though the last one is the same number.
 TEST(FlowAudit, TakesTheDeliveryCountsOfADrainWhoseLimitIsChangedAndChangedBack)
 {
