@@ -27,7 +27,7 @@ TEST(Cutting, ChangesNeitherEventsNorOutput)
     shares met;
     auto const w = usual_weights() + weights{{1, act::attach}, {1, act::detach}, {1, act::end}};
     for_all(met, [&] {
-        auto const steps = *steps_of(w);
+        auto const steps = *steps_of(w, 3.0);
         world_options const options{.first_id = some_first_id(),
                                     .seed = *rc::gen::arbitrary<unsigned>(),
                                     .sessions = *rc::gen::inRange(1u, 3u)};

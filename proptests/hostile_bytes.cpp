@@ -20,7 +20,7 @@ public:
             return;
         std::ignore = engine.open();
         for (int i = 0; i < 2; ++i)
-            if (auto const s = engine.begin({.incoming_window = 8}))
+            if (auto const s = engine.begin())
                 for (int k = 0; k < 2; ++k) attach(**s, i * 2 + k + 1);
     }
 
@@ -104,17 +104,15 @@ private:
         switch (ev.kind) {
         case e::event_kind::connection_requested: std::ignore = engine.open(); return;
         case e::event_kind::connection_closed: closed_ = true; return;
-        case e::event_kind::session_requested:
-            std::ignore = ev.session->begin({.incoming_window = 8});
-            return;
+        case e::event_kind::session_requested: std::ignore = ev.session->begin({}); return;
         case e::event_kind::session_ended: return engine.forget(*ev.session);
         case e::event_kind::link_requested:
             std::ignore =
                 ev.link->attach({.source = test::encoded_source("s"),
                                  .target = test::encoded_target("t"),
                                  .rcv_settle_mode = ev.link->remote_attach().rcv_settle_mode,
-                                 .max_message_size = 4096,
-                                 .credit_window = 5,
+                                 .max_message_size = 1u << 16,
+                                 .credit_window = 1000,
                                  .streamed = ev.link->name().size() % 2 == 1});
             return;
         case e::event_kind::link_attached:

@@ -186,16 +186,25 @@ void world::collect_findings()
     for (std::size_t at : {0u, 1u}) {
         auditors_[at].advance(now);
         for (audit::finding f; auditors_[at].poll_finding(f);)
-            if (f.rule != audit::rule::delivery_unfinished)  // users here do not always wait
+            // Users here do not always wait, and a network that is silent is no peer's fault.
+            if (f.rule != audit::rule::delivery_unfinished
+                && !(options.faults && f.rule == audit::rule::idle_time_out))
                 object("auditor at " + std::to_string(at) + ": " + f.text());
     }
+}
+
+void world::transport_ends(std::size_t side)
+{
+    ends[side]->engine.transport_closed();
+    ends[side]->poll();
 }
 
 void world::judge()
 {
     if (!books.objection.empty())
         object(books.objection);
-    for (auto& auditor : auditors_) auditor.finish(audit::ending::complete);
+    for (auto& auditor : auditors_)
+        auditor.finish(options.faults ? audit::ending::cut : audit::ending::complete);
     collect_findings();
     for (std::size_t side : {0u, 1u}) {
         if (!ends[side]->closed)

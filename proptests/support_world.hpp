@@ -63,6 +63,8 @@ struct world_options {
     bool refusals = false;        // the acceptor refuses some sessions and links
     bool streams_fail = true;
     bool keep_octets = false;  // for a replay
+    std::uint32_t idle_timeout_ms = 0;
+    bool faults = false;  // the network breaks: what that does to a connection is no objection
 };
 
 class world;
@@ -160,11 +162,16 @@ public:
     bool deliver(std::size_t to, std::size_t count);
     void audit(std::size_t at, std::size_t from, bytes_view in);
     void collect_findings();
+    /// Octets on their way to an end.
+    std::size_t pending(std::size_t to) const { return pipes_[to].size() - taken_[to]; }
+    /// The transport is gone for this end.
+    void transport_ends(std::size_t side);
+    /// What was promised of every parcel, and of both ends.
+    void judge();
     unsigned random() { return (random_ = random_ * 1664525u + 1013904223u) >> 8; }
 
 private:
     friend class world_end;
-    void judge();
     bool exchange_once();
 
     std::array<bytes, 2> pipes_;  // towards side i

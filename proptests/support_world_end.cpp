@@ -47,7 +47,7 @@ e::connection_options connection_options_of(world_options const& o, std::size_t 
             .max_frame_size = o.max_frame_size,
             .outgoing_frame_max = o.max_frame_size,
             .channel_max = 9,
-            .idle_timeout_ms = 0};
+            .idle_timeout_ms = o.idle_timeout_ms};
 }
 
 e::session_options session_options_of(world_options const& o, unsigned n)
@@ -630,7 +630,7 @@ void world_end::drop(e::session& s)
 
 void world_end::blame(amqp_error const& why, std::string const& what)
 {
-    if (!why.empty() && why.condition != wanted_error)
+    if (!why.empty() && why.condition != wanted_error && !world_.options.faults)
         world_.object(what + " at end " + std::to_string(side_) + " ended with " + why.to_string());
 }
 
