@@ -16,5 +16,7 @@ using action = std::function<int()>;
 using add_command = void(CLI::App& program, action& chosen);
 
 add_command add_audit;
+add_command add_node;
+add_command add_send;
 
 }  // namespace sluice::tools

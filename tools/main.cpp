@@ -1,6 +1,9 @@
 // The `sluice` command.
 #include "command.hpp"
 
+#include <boost/system/system_error.hpp>
+#include <fmt/format.h>
+
 #include <cstdio>
 #include <exception>
 
@@ -8,6 +11,8 @@ namespace sluice::tools {
 namespace {
 
 constexpr add_command* commands[] = {
+    add_node,
+    add_send,
     add_audit,
 };
 
@@ -28,8 +33,15 @@ int run(int argc, char** argv)
     }
     try {
         return chosen();
+    } catch (boost::system::system_error const& e) {
+        // The sentence without its code, which says nothing to a person that it does not.
+        std::string_view text = e.what();
+        if (auto const code = ": " + e.code().what(); text.ends_with(code))
+            text.remove_suffix(code.size());
+        fmt::print(stderr, "sluice: {}\n", text);
+        return could_not_run;
     } catch (std::exception const& e) {
-        std::fprintf(stderr, "sluice: %s\n", e.what());
+        fmt::print(stderr, "sluice: {}\n", e.what());
         return could_not_run;
     }
 }

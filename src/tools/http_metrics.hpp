@@ -1,0 +1,37 @@
+// One page over HTTP, for whoever collects metrics.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+
+#include <functional>
+#include <string>
+#include <thread>
+
+namespace sluice::tools {
+
+/// Answers GET and HEAD of /metrics with what `page` makes, anything else with an HTTP error, on a
+/// thread of its own. A connection that is silent for ten seconds is closed; at most 64 are open.
+class http_metrics {
+public:
+    /// @param port 0: any @throws boost::system::system_error if it cannot listen there
+    http_metrics(std::string const& host, std::uint16_t port, std::function<std::string()> page);
+    ~http_metrics();
+    http_metrics(http_metrics const&) = delete;
+    http_metrics& operator=(http_metrics const&) = delete;
+
+    std::uint16_t port() const { return acceptor_.local_endpoint().port(); }
+
+private:
+    class session;
+    static constexpr int sessions_max = 64;
+    void accept();
+
+    std::function<std::string()> page_;
+    int sessions_ = 0;  // of the thread
+    boost::asio::io_context io_{1};
+    boost::asio::ip::tcp::acceptor acceptor_{io_};
+    std::thread thread_;
+};
+
+}  // namespace sluice::tools

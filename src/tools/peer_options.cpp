@@ -1,0 +1,76 @@
+// Options of every subcommand that connects.
+#include "tools/peer_options.hpp"
+
+#include <sluice/net/url.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <cstdlib>
+#include <map>
+#include <stdexcept>
+
+namespace sluice::tools {
+namespace {
+
+std::map<std::string, client::sasl_choice> const sasl_choices{
+    {"none", client::sasl_choice::none},
+    {"anonymous", client::sasl_choice::anonymous},
+    {"plain", client::sasl_choice::plain}};
+
+}  // namespace
+
+void peer_options::add_to(CLI::App& app)
+{
+    app.add_option("URL", url,
+                   "amqp://user:password@host:port/address; what may be left out: all "
+                   "but the host");
+    app.add_option("-a,--address", address, "queue or topic, instead of the path of the URL");
+    auto const group = "Connection";
+    app.add_option("-u,--user", user, "instead of the URL's")->group(group);
+    app.add_option("-p,--password", password,
+                   "instead of the URL's; others can read a command line, but not the environment")
+        ->envname("SLUICE_PASSWORD")
+        ->group(group);
+    app.add_option("--sasl", sasl, "none, anonymous or plain; default: plain if there is a user")
+        ->check(CLI::IsMember({"none", "anonymous", "plain"}))
+        ->group(group);
+    app.add_option("--container-id", container_id, "how the peer knows this client [2.7.1]")
+        ->group(group);
+    app.add_option("--link-name", link_name)->group(group);
+    app.add_flag("--trace", trace, "print every frame to standard error")->group(group);
+}
+
+std::string peer_options::target() const
+{
+    std::string fault;
+    auto const parsed = net::parse_url(url, &fault);
+    if (!parsed)
+        throw std::invalid_argument{fault};
+    auto const& out = address.empty() ? parsed->path : address;
+    if (out.empty())
+        throw std::invalid_argument{
+            "no address: put it behind the host, as in amqp://localhost/queue, or give --address"};
+    return out;
+}
+
+client::connection_options peer_options::connection() const
+{
+    client::connection_options o;
+    if (!user.empty())
+        o.user = user;
+    if (!password.empty())
+        o.password = password;
+    if (!sasl.empty())
+        o.sasl = sasl_choices.at(sasl);
+    return o;
+}
+
+std::unique_ptr<client::container> peer_options::container() const
+{
+    if (trace)
+        // NOLINTNEXTLINE(concurrency-mt-unsafe): the program has no other thread that looks yet
+        ::setenv("SLUICE_TRACE", "frames", 1);
+    return std::make_unique<client::container>(client::container_options{.id = container_id});
+}
+
+}  // namespace sluice::tools
