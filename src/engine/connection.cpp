@@ -92,11 +92,6 @@ bool connection::has_channel(session const& s) const noexcept
     return s.local_channel_ < local_channels_.size() && local_channels_[s.local_channel_] == &s;
 }
 
-session* connection::find_remote(std::uint16_t channel) const noexcept
-{
-    return channel < remote_channels_.size() ? remote_channels_[channel] : nullptr;
-}
-
 void connection::release_remote_channel(session& s) noexcept
 {
     if (find_remote(s.remote_channel_) == &s)

@@ -55,7 +55,8 @@ std::size_t connection::receive(bytes_view in, time_point now)
         start_output();
     last_received_ = now;
     std::size_t taken = 0;
-    while (taken < in.size() && events_.size() < options_.events_max && !must_wait())
+    auto const between = options_.writes_between;
+    while (taken < in.size() && events_.size() < options_.events_max && !(between && must_wait()))
         taken += partial_.empty() ? take(in.subspan(taken)) : take_partial(in.subspan(taken));
     counters_.bytes_received += taken;
     return taken;

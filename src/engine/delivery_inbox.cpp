@@ -232,12 +232,10 @@ void delivery_inbox::refuse_too_large(receiver& link, incoming_delivery const& d
 }
 
 /// A sender that said how it settles keeps to it. Only a strict session minds. [2.7.5, 2.8.2]
-inline bool delivery_inbox::check_settled(receiver& link, incoming_delivery const& d,
-                                          transfer const& t)
+bool delivery_inbox::check_settled(receiver& link, incoming_delivery const& d, transfer const& t)
 {
     auto const mode = link.snd_settle_mode_;
-    if (mode == sender_settle_mode::mixed || session_.options_.policy != flow_policy::strict
-        || d.dropped_) [[likely]]
+    if (d.dropped_)
         return true;
     auto const says_settled = t.settled.value_or(false);  // a disposition may at any time
     auto const wrong =
@@ -260,7 +258,7 @@ inline bool delivery_inbox::admit_whole(receiver& link, transfer const& t, bytes
         return false;
     auto& d = begin_delivery(link, t);
     d.received_ = payload.size();
-    if (!check_settled(link, d, t)) [[unlikely]]
+    if (link.minds_settled_ && !check_settled(link, d, t)) [[unlikely]]
         return true;
     append(link, d, payload);
     static_assert(incoming_table.next(incoming_state::none, incoming_event::frame_last)
@@ -290,7 +288,7 @@ void delivery_inbox::admit(receiver& link, transfer const& t, bytes_view payload
             session_.incoming_.remove(d.id_);
         d.indexed_ = false;
     }
-    if (!check_settled(link, d, t)) [[unlikely]]
+    if (link.minds_settled_ && !check_settled(link, d, t)) [[unlikely]]
         return;
     d.received_ += payload.size();
     auto const limit = link.options_.max_message_size;

@@ -46,6 +46,10 @@ void link::settle_modes() noexcept
     if (role_ == role::sender && remote_.snd_settle_mode != options_.snd_settle_mode
         && options_.snd_settle_mode == sender_settle_mode::mixed)
         snd_settle_mode_ = remote_.snd_settle_mode;
+    if (role_ == role::receiver)
+        static_cast<receiver*>(this)->minds_settled_ =
+            session_->options_.policy == flow_policy::strict
+            && snd_settle_mode_ != sender_settle_mode::mixed;
 }
 
 std::error_code link::attach(link_options options)

@@ -39,15 +39,17 @@ inline std::error_code sender::check(std::size_t size, send_options const& optio
 /// 4 octets, and 8 when those are used up.
 inline void number_tag(std::uint64_t n, delivery_tag& tag) noexcept
 {
-    auto const put = [&](unsigned size) {
-        for (unsigned i = 0; i < size; ++i)
-            tag.octets[i] = static_cast<std::byte>(n >> 8 * (size - 1 - i));
-        tag.size = static_cast<std::uint8_t>(size);
-    };
-    if (n >> 32 == 0) [[likely]]
-        put(4);
-    else
-        put(8);
+    auto* const at = tag.octets.data();
+    if (n >> 32 == 0) [[likely]] {  // without a loop, so that it is one store
+        at[0] = static_cast<std::byte>(n >> 24);
+        at[1] = static_cast<std::byte>(n >> 16);
+        at[2] = static_cast<std::byte>(n >> 8);
+        at[3] = static_cast<std::byte>(n);
+        tag.size = 4;
+        return;
+    }
+    for (unsigned i = 0; i < 8; ++i) at[i] = static_cast<std::byte>(n >> 8 * (7 - i));
+    tag.size = 8;
 }
 
 inline result<outgoing_delivery*> sender::enqueue(payload const& body, body_source* source,

@@ -164,11 +164,6 @@ void session::unbind(link& l) noexcept
         free(l);
 }
 
-link* session::find_remote(handle h) const noexcept
-{
-    return h.value < remote_handles_.size() ? remote_handles_[h.value] : nullptr;
-}
-
 link* session::find_half_attached(std::string_view name, role of) const noexcept
 {
     for (auto* l : local_handles_)

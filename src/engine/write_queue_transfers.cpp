@@ -142,7 +142,7 @@ inline void write_queue::after_first_frame(sender& s, outgoing_delivery& d)
     }
 }
 
-inline void write_queue::after_last_frame(sender& s, outgoing_delivery& d)
+[[gnu::always_inline]] inline void write_queue::after_last_frame(sender& s, outgoing_delivery& d)
 {
     s.queue_.remove(d);
     ++session_.counters_.deliveries_sent;

@@ -148,7 +148,7 @@ private:
     bool must_wait() const noexcept
     {
         return must_write_first_
-               || (options_.writes_between
+               || (layer_in_ == layer::sasl && options_.writes_between
                    && (sasl_ == sasl_step::decide || sasl_ == sasl_step::choose));
     }
     bool channels_are_used_up() const noexcept;
@@ -168,7 +168,10 @@ private:
     void on_open(bytes_view body);
     void on_begin(std::uint16_t channel, bytes_view body);
     void on_close(bytes_view body);
-    session* find_remote(std::uint16_t channel) const noexcept;
+    session* find_remote(std::uint16_t channel) const noexcept
+    {
+        return channel < remote_channels_.size() ? remote_channels_[channel] : nullptr;
+    }
 
     /// Closes because the peer broke a rule.
     void fail(sluice::error code, std::string_view condition, std::string text);

@@ -72,7 +72,7 @@ private:
     [[gnu::cold]] void refuse_first(receiver& link, transfer const& t);
     bool check_continuation(receiver& link, transfer const& t);
     [[gnu::cold]] bool check_repeated(receiver& link, transfer const& t);
-    bool check_settled(receiver& link, incoming_delivery const& d, transfer const& t);
+    [[gnu::cold]] bool check_settled(receiver& link, incoming_delivery const& d, transfer const& t);
     [[gnu::cold]] void refuse_too_large(receiver& link, incoming_delivery const& d);
     bool must_wait(receiver const& link, bool first, std::size_t size) const noexcept;
     void wait(receiver& link, transfer const& t, bytes_view payload, bool first);

@@ -92,6 +92,7 @@ private:
     sequence_number delivery_count_;
     bool knows_count_ = false;  // the sender's attach has come
     bool drain_ = false;
+    bool minds_settled_ = false;      // a strict session's, whose sender has said how it settles
     std::size_t unread_ = 0;          // octets of body()
     std::size_t waiting_frames_ = 0;  // in the session's inbox
     bool half_waits_ = false;         // the last of them is not its delivery's last

@@ -110,7 +110,10 @@ private:
     [[gnu::cold]] void settle_answered(outgoing_delivery& d);
     void settle_incoming(disposition const& what);
     bool check_flow(flow const& f);
-    link* find_remote(handle h) const noexcept;
+    link* find_remote(handle h) const noexcept
+    {
+        return h.value < remote_handles_.size() ? remote_handles_[h.value] : nullptr;
+    }
     bool handles_are_used_up() const noexcept;
     link* find_half_attached(std::string_view name, role of) const noexcept;
     void bind_remote(link& l, handle h);
