@@ -44,7 +44,12 @@ public:
         }
         // The users do what they can, nothing new happens, and the connection stays: heartbeats.
         generous_ = true;
-        for (int i = 0; i < 800 && it_.objection.empty(); ++i) pass(10, fault_at);
+        auto transfers = it_.books.transfers;
+        for (int quiet = 0; quiet < 800 && it_.objection.empty(); ++quiet) {
+            pass(10, fault_at);
+            if (std::exchange(transfers, it_.books.transfers) != it_.books.transfers)
+                quiet = 0;  // a small window and a long way may need their time
+        }
         if (what_ == fault::none || what_ == fault::slow_reader) {
             if (it_.ends[0]->closed || it_.ends[1]->closed)
                 it_.object("a connection that nobody closed has ended");

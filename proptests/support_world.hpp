@@ -78,8 +78,9 @@ public:
     std::vector<e::session*> sessions;  // not ended, and nobody has asked for it
     std::vector<e::sender*> senders;    // the same
     std::vector<e::receiver*> receivers;
-    std::vector<e::sender*> leaving;  // senders that finish what they have begun
-    bool closed = false;              // connection_closed was heard
+    std::vector<e::sender*> leaving;    // senders that finish what they have begun
+    std::vector<e::receiver*> parting;  // receivers of a session whose end waits for that
+    bool closed = false;                // connection_closed was heard
     bool closing = false;
 
     void act_on(act what, unsigned n);

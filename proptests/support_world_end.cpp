@@ -451,8 +451,9 @@ bool world_end::be_generous()
             did = true;
         }
     }
-    for (std::size_t i = 0; i < receivers.size(); ++i) {
-        auto* const r = receivers[i];
+    auto const all = receivers.size() + parting.size();
+    for (std::size_t i = 0; i < all; ++i) {
+        auto* const r = i < receivers.size() ? receivers[i] : parting[i - receivers.size()];
         std::vector<e::incoming_delivery*> here;
         std::vector<e::incoming_delivery*> halves;
         r->for_each_delivery([&](auto& d) {
@@ -466,7 +467,7 @@ bool world_end::be_generous()
         for (auto* d : here) settle_one(*d, 5);
         did = did || !halves.empty() || !here.empty();
         // In automatic mode, credit comes back by itself.
-        if (r->attached() && r->credit() == 0 && r->held() == 0)
+        if (i < receivers.size() && r->attached() && r->credit() == 0 && r->held() == 0)
             r->set_credit(3);
     }
     poll();
@@ -516,6 +517,7 @@ void world_end::on_event(e::event const& ev)
         blame(ev.session->error(), "a session");
         drop(*ev.session);
         std::erase_if(leaving, [&](auto* l) { return &l->session() == ev.session; });
+        std::erase_if(parting, [&](auto* l) { return &l->session() == ev.session; });
         ev.session->for_each_link([&](e::link& l) { lose(l); });
         return engine.forget(*ev.session);
     case e::event_kind::link_detached:
@@ -523,6 +525,7 @@ void world_end::on_event(e::event const& ev)
         erase(senders, ev.link);
         erase(receivers, ev.link);
         erase(leaving, ev.link);
+        erase(parting, ev.link);
         world_.books.excuse(side_, ev.session->local_channel(), ev.link->name());
         lose(*ev.link);
         return ev.session->forget(*ev.link);
@@ -621,6 +624,9 @@ void world_end::drop(e::session& s)
     for (auto* l : senders)
         if (&l->session() == &s)
             leaving.push_back(l);
+    for (auto* l : receivers)
+        if (&l->session() == &s)
+            parting.push_back(l);
     std::erase_if(senders, [&](auto* l) { return &l->session() == &s; });
     std::erase_if(receivers, [&](auto* l) { return &l->session() == &s; });
     std::erase(sessions, &s);
