@@ -13,6 +13,7 @@ namespace {
 constexpr add_command* commands[] = {
     add_node,
     add_send,
+    add_recv,
     add_audit,
 };
 
