@@ -182,8 +182,10 @@ void connection_core::close_request::give_up(std::error_code why)
     auto const core = core_;
     auto const text = "the peer at " + core->where() + " did not answer the close in time";
     core->closing_.remove(*this);
-    finish(why, make_failure(why, text));
+    auto const failure = make_failure(why, text);
     core->lose(make_error_code(sluice::error::closed_locally), text);
+    core->poll_events();  // what the loss ends is over before anybody is woken
+    finish(why, failure);
 }
 
 void connection_core::close_request::finish(std::error_code code, failure_ptr why)

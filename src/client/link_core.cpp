@@ -131,8 +131,8 @@ public:
         auto const l = link_;
         l->closing_.remove(*this);
         auto const text = "no answer to the detach of the " + l->refers_to();
-        finish(why, make_failure(why, text));
         l->give_up(make_error_code(sluice::error::closed_locally), text);
+        finish(why, make_failure(why, text));  // last: whoever it wakes finds the cause in place
     }
     void finish(std::error_code code, failure_ptr why)
     {

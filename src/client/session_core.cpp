@@ -116,8 +116,8 @@ public:
     {
         auto const s = session_;
         s->ending_.remove(*this);
-        finish(why, make_failure(why, "the peer did not answer the end in time"));
         s->give_up(make_error_code(sluice::error::closed_locally), "end");
+        finish(why, make_failure(why, "the peer did not answer the end in time"));
     }
     void finish(std::error_code code, failure_ptr why)
     {
