@@ -61,3 +61,9 @@ if(TARGET sluice_command)
                 --build ${PROJECT_BINARY_DIR}/clients ${language})
     endforeach()
 endif()
+
+# The `sluice` command through pipes and signals: its own node, senders and receivers.
+if(TARGET sluice_command)
+    sluice_add_interop_test(cli.everyday TIMEOUT 300
+        COMMAND python3 -B ${PROJECT_SOURCE_DIR}/interop/cli_everyday.py $<TARGET_FILE:sluice_command>)
+endif()
