@@ -319,19 +319,6 @@ class Everyday(unittest.TestCase):
         told = int(re.search(r'received [\d,]+: ([\d,]+) accepted', err).group(1).replace(',', ''))
         self.assertEqual(left, [str(i) for i in range(told, count)])
 
-    def test_an_interrupted_file_is_not_delivered_at_all(self):
-        p = subprocess.Popen([SLUICE, 'send', self.node.url('q'), '--file', '-', '--json'], stdin=subprocess.PIPE,
-                             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-        p.stdin.write(b'x' * (1 << 20))
-        p.stdin.flush()
-        while self.metric('sluice_node_links') == 0:
-            time.sleep(0.02)
-        p.send_signal(signal.SIGINT)
-        out, _ = p.communicate(timeout=PATIENCE)
-        self.assertEqual(p.returncode, 1)
-        self.assertEqual(json.loads(out)['summary']['not_sent'], 1)
-        self.assertEqual(self.texts('q'), [])
-
     def test_the_node_stops_when_asked_to(self):
         for by in (signal.SIGINT, signal.SIGTERM):
             node = Node()
