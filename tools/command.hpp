@@ -17,6 +17,7 @@ using add_command = void(CLI::App& program, action& chosen);
 
 add_command add_audit;
 add_command add_node;
+add_command add_bench;
 add_command add_recv;
 add_command add_send;
 

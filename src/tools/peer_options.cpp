@@ -40,13 +40,19 @@ void peer_options::add_to(CLI::App& app)
     app.add_flag("--trace", trace, "print every frame to standard error")->group(group);
 }
 
-std::string peer_options::target() const
+std::string peer_options::path() const
 {
     std::string fault;
-    auto const parsed = net::parse_url(url, &fault);
+    auto parsed = net::parse_url(url, &fault);
     if (!parsed)
         throw std::invalid_argument{fault};
-    auto const& out = address.empty() ? parsed->path : address;
+    return parsed->path;
+}
+
+std::string peer_options::target() const
+{
+    auto in_url = path();
+    auto out = address.empty() ? std::move(in_url) : address;
     if (out.empty())
         throw std::invalid_argument{
             "no address: put it behind the host, as in amqp://localhost/queue, or give --address"};

@@ -27,6 +27,8 @@ struct peer_options {
     /// What to send to or receive from: --address, else the path of the URL.
     /// @throws std::invalid_argument with what is wrong with the URL, or if there is neither
     std::string target() const;
+    /// The path of the URL. @throws std::invalid_argument with what is wrong with the URL
+    std::string path() const;
     client::connection_options connection() const;
     /// Turns the trace on if asked to, which has to come before the first thread.
     std::unique_ptr<client::container> container() const;
