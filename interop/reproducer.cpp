@@ -148,8 +148,7 @@ void print_table(report const& r)
         fmt::format("of {} that were checked on the wire", number(r.wire.flows)));
     row("session errors", r.session_errors);
     row("wraps", r.wraps, "of next-outgoing-id past 4,294,967,295");
-    if (r.wire.findings > 0)
-        row("findings", r.wire.findings, "of the auditor, both sides");
+    row("findings", r.wire.findings, "of the auditor, both sides");
     if (r.foreign > 0)
         row("not ours", r.foreign, "messages that were in the queue before");
 }

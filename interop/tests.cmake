@@ -66,4 +66,11 @@ endif()
 if(TARGET sluice_command)
     sluice_add_interop_test(cli.everyday TIMEOUT 300
         COMMAND python3 -B ${PROJECT_SOURCE_DIR}/interop/cli_everyday.py $<TARGET_FILE:sluice_command>)
+    # As in `./dev demo`: the reproducer against the node, and Ctrl-C.
+    sluice_add_interop_test(reproducer.node BROKER sluice
+        COMMAND ${reproducer} --runs 1 --seconds 5 --min-transfers 20000 --min-flows 2000 --expect-wrap)
+    sluice_add_interop_test(interrupt.node
+        COMMAND python3 ${PROJECT_SOURCE_DIR}/interop/interrupt.py {program:reproducer} sluice)
+    set_tests_properties(interop.reproducer.node interop.interrupt.node
+        PROPERTIES ENVIRONMENT SLUICE=$<TARGET_FILE:sluice_command>)
 endif()
