@@ -27,3 +27,5 @@ set_target_properties(sluice_command PROPERTIES
 sluice_set_warnings(sluice_command)
 
 install(TARGETS sluice_command COMPONENT sluice RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(FILES ${PROJECT_SOURCE_DIR}/tools/completion/sluice.bash
+    COMPONENT sluice DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME sluice)

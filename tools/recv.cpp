@@ -13,6 +13,7 @@ namespace {
 
 struct settings : recv_settings {
     std::string output;
+    std::string answer_name = "accept";
 };
 
 void choose_output(settings& s)
@@ -48,11 +49,6 @@ void choose_output(settings& s)
 
 void add_recv(CLI::App& program, action& chosen)
 {
-    static std::map<std::string, answer> const answers{{"accept", answer::accept},
-                                                       {"release", answer::release},
-                                                       {"reject", answer::reject},
-                                                       {"modify", answer::modify},
-                                                       {"none", answer::none}};
     auto s = std::make_shared<settings>();
     auto& app = *program.add_subcommand(
         "recv",
@@ -73,10 +69,10 @@ void add_recv(CLI::App& program, action& chosen)
     app.add_option("--credit", s->credit, "messages on their way at most")
         ->check(CLI::Range(1, 1'000'000))
         ->capture_default_str();
-    app.add_option("--ack", s->ack,
-                   "accept, release, reject, modify (a failed attempt), or none: keep them until "
-                   "the end, then let them go back")
-        ->transform(CLI::CheckedTransformer(answers));
+    app.add_option("--ack", s->answer_name,
+                   "modify: a failed attempt; none: keep them until the end, then let them go back")
+        ->check(CLI::IsMember({"accept", "release", "reject", "modify", "none"}))
+        ->capture_default_str();
     app.add_option("-o,--output", s->output,
                    "text, json, raw (octets without line ends), none, or the name of a file for "
                    "one streamed body; {} in it becomes the message's number");
@@ -85,6 +81,12 @@ void add_recv(CLI::App& program, action& chosen)
                  "more");
     app.callback([s, &chosen] {
         chosen = [s] {
+            static std::map<std::string_view, answer> const answers{{"accept", answer::accept},
+                                                                    {"release", answer::release},
+                                                                    {"reject", answer::reject},
+                                                                    {"modify", answer::modify},
+                                                                    {"none", answer::none}};
+            s->ack = answers.at(s->answer_name);
             choose_output(*s);
             return run_recv(*s);
         };
