@@ -319,6 +319,20 @@ class Everyday(unittest.TestCase):
         told = int(re.search(r'received [\d,]+: ([\d,]+) accepted', err).group(1).replace(',', ''))
         self.assertEqual(left, [str(i) for i in range(told, count)])
 
+    def test_an_interrupted_file_is_not_delivered_at_all(self):
+        p = subprocess.Popen([SLUICE, 'send', self.node.url('q'), '--file', '-', '--json', '--trace'],
+                             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0)
+        p.stdin.write(b'x' * 1000)
+        while b'transfer' not in p.stderr.readline():
+            pass
+        p.send_signal(signal.SIGINT)  # while it waits for more, which does not come
+        self.assertEqual(p.wait(timeout=PATIENCE), 1)
+        summary = json.loads(p.stdout.read())['summary']
+        for f in (p.stdin, p.stdout, p.stderr):
+            f.close()
+        self.assertEqual((summary['not_sent'], summary['sent'], summary['interrupted']), (1, 0, True))
+        self.assertEqual(self.texts('q'), [])
+
     def test_the_node_stops_when_asked_to(self):
         for by in (signal.SIGINT, signal.SIGTERM):
             node = Node()

@@ -41,7 +41,7 @@ void add_bench(CLI::App& program, action& chosen)
     app.add_option("--rate", s->rate,
                    "messages a second of all pairs together: latency without queues (as fast as "
                    "they go)")
-        ->check(CLI::PositiveNumber);
+        ->check(above_zero());
     app.add_option("--idle-connections", s->idle_connections,
                    "open so many instead; with --embedded, the node's heap for each is told")
         ->check(CLI::Range(1, 100'000));

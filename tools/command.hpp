@@ -16,6 +16,19 @@ using action = std::function<int()>;
 using add_command = void(CLI::App& program, action& chosen);
 
 add_command add_audit;
+/// A check of numbers above 0 that says so in words.
+inline CLI::Validator const& above_zero()
+{
+    static CLI::Validator const check{[](std::string& text) {
+                                          double n = 0;
+                                          return CLI::detail::lexical_cast(text, n) && n > 0
+                                                     ? std::string{}
+                                                     : "'" + text + "' is no number above 0";
+                                      },
+                                      "", "above_zero"};
+    return check;
+}
+
 add_command add_node;
 add_command add_bench;
 add_command add_recv;

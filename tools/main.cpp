@@ -21,6 +21,16 @@ int run(int argc, char** argv)
     CLI::App program{"Sluice: tools for AMQP 1.0", "sluice"};
     program.set_version_flag("--version", SLUICE_VERSION);
     program.require_subcommand(1);
+    program.failure_message([](CLI::App const* app, CLI::Error const& e) {
+        auto const& used = app->get_subcommands();
+        auto const name =
+            used.empty() ? std::string{"sluice"} : "sluice " + used.front()->get_name();
+        std::string what = e.what();
+        constexpr std::string_view conversion = "Could not convert: ";
+        if (what.starts_with(conversion))
+            what = what.substr(conversion.size()) + " is no number in the range of this option";
+        return fmt::format("{}: {}; '{} --help' lists what it understands\n", name, what, name);
+    });
     action chosen;
     for (auto* const add : commands) add(program, chosen);
     try {

@@ -211,18 +211,16 @@ void add_limits(CLI::App& app, settings& s)
     auto const add = [&](char const* name, auto& into, char const* what) {
         return app.add_option(name, into, what)->group(group)->capture_default_str();
     };
-    add("--connections-max", n.connections_max, "beyond: the next waits")
-        ->check(CLI::PositiveNumber);
+    add("--connections-max", n.connections_max, "beyond: the next waits")->check(above_zero());
     add("--queues-max", n.queues_max, "beyond: a link to one more is refused");
     add("--length-max", n.queue.length_max, "messages of a queue that has no limit of its own")
-        ->check(CLI::PositiveNumber);
+        ->check(above_zero());
     add("--full", s.full, "what a full queue does: reject, or withhold credit")
         ->check(CLI::IsMember({"reject", "withhold"}));
     add("--credit", n.credit, "given to each sender")->check(CLI::Range(1, 1'000'000));
     add("--incoming-window", n.incoming_window, "transfer frames of a session")
         ->check(CLI::Range(1, 1'000'000));
-    add("--unsettled-max", n.unsettled_max, "deliveries at one consumer")
-        ->check(CLI::PositiveNumber);
+    add("--unsettled-max", n.unsettled_max, "deliveries at one consumer")->check(above_zero());
     add("--max-frame-size", n.max_frame_size, "octets")->check(CLI::Range(512u, 1u << 24));
     add("--message-size-max", s.message_size_max, "octets, such as 10MiB (128MiB)");
     add("--stored-max", s.stored_max, "octets of all queues (4GiB)");

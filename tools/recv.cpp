@@ -60,10 +60,9 @@ void add_recv(CLI::App& program, action& chosen)
         "written, or the connection was lost; 2 could not run.");
     s->peer.add_to(app);
     app.get_option("URL")->required();
-    app.add_option("-c,--count", s->count, "end after so many messages")
-        ->check(CLI::PositiveNumber);
+    app.add_option("-c,--count", s->count, "end after so many messages")->check(above_zero());
     app.add_option("-t,--timeout", s->timeout, "end after so many seconds without a message")
-        ->check(CLI::PositiveNumber);
+        ->check(above_zero());
     app.add_flag("--drain", s->drain, "end when the queue is empty");
     app.add_flag("--browse", s->browse, "look at the messages and leave them in the queue");
     app.add_option("--credit", s->credit, "messages on their way at most")

@@ -91,7 +91,7 @@ void add_send(CLI::App& program, action& chosen)
     app.add_option("LINES", s->dash, "-: send each line of standard input as a message");
     app.add_option("-c,--count", s->count, "so many messages (1; with -: all lines)");
     app.add_option("--rate", s->rate, "messages a second (as fast as they go)")
-        ->check(CLI::PositiveNumber);
+        ->check(above_zero());
     app.add_option("--window", s->window, "messages without an outcome at most")
         ->capture_default_str()
         ->check(CLI::Range(1, 1'000'000));

@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -52,10 +53,15 @@ public:
 
     /// Octets; unset for what is no regular file.
     std::optional<std::uint64_t> size() const noexcept { return size_; }
-    /// @returns how many; 0 at the end
-    std::size_t read(std::span<std::byte> into)
+    /// @returns how many; 0 at the end @throws std::runtime_error at Ctrl-C, for a pipe may say
+    /// nothing for long
+    std::size_t read(std::span<std::byte> into, interrupt const& stop)
     {
         for (;;) {
+            pollfd wait[] = {{descriptor_, POLLIN, 0}, {stop.descriptor(), POLLIN, 0}};
+            std::ignore = ::poll(wait, 2, -1);
+            if (stop.requested())
+                throw std::runtime_error{"interrupted: the message was given up"};
             auto const got = ::read(descriptor_, into.data(), into.size());
             if (got >= 0)
                 return static_cast<std::size_t>(got);
@@ -234,7 +240,7 @@ private:
         bytes part(std::size_t{256} << 10);
         std::uint64_t written = 0;
         while (!one_section || written < *file.size()) {
-            auto const size = file.read(part);
+            auto const size = file.read(part, *stop_);
             if (size == 0)
                 break;
             auto const content = bytes_view{part}.first(size);
