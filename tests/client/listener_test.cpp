@@ -74,6 +74,8 @@ struct Listener : testing::Test {
     kept<session_request> sessions;
     kept<link_request> links;
     kept<client::failure_ptr> ends;
+    kept<sender> senders;  // here, so that they outlive the handlers that fill them
+    kept<receiver> receivers;
     client::container server{"server"};
     client::container user{"user"};
     client::listener listening;
@@ -81,7 +83,6 @@ struct Listener : testing::Test {
 
 TEST_F(Listener, TakesMessagesFromALinkThatItAccepts)
 {
-    kept<receiver> receivers;
     listen({.on_link = [&](link_request r) { receivers.add(r.accept_receiver()); }});
     auto const out = connect().open_sender("orders");
     auto const in = receivers.next();
@@ -97,7 +98,6 @@ TEST_F(Listener, TakesMessagesFromALinkThatItAccepts)
 
 TEST_F(Listener, SendsByTheCreditOfItsPeer)
 {
-    kept<sender> senders;
     listen({.on_link = [&](link_request r) { senders.add(r.accept_sender()); }});
     client::receiver_options by_hand;
     by_hand.credit_window = 0;
@@ -140,7 +140,6 @@ TEST_F(Listener, TellsWhatItsPeerAsksFor)
 
 TEST_F(Listener, KeepsWhatComesBeforeItHasAnswered)
 {
-    kept<receiver> receivers;
     listen({.on_connection = [&](connection_request r) { connections.add(r); },
             .on_session = [&](session_request r) { sessions.add(r); },
             .on_link = [&](link_request r) { links.add(r); }});
@@ -266,7 +265,6 @@ TEST_F(Listener, GivesALinkOfItsOwnToItsPeer)
 
 TEST_F(Listener, NamesADynamicAddress)
 {
-    kept<sender> senders;
     listen({.on_link = [&](link_request r) {
         auto o = r.sender_defaults();
         o.source.address = "made-up-7";
@@ -308,7 +306,6 @@ TEST_F(Listener, LetsTheNextWaitBeyondItsConnections)
 
 TEST_F(Listener, StopsWithAReasonOnceSendsAreDone)
 {
-    kept<sender> senders;
     listen({.on_link = [&](link_request r) { senders.add(r.accept_sender()); }});
     auto const in = connect().open_receiver("x");
     auto const out = senders.next();
@@ -343,7 +340,6 @@ TEST_F(Listener, CannotListenWhereSomebodyElseDoes)
 
 TEST_F(Listener, BoundsTheOctetsOfUnfinishedMessages)
 {
-    kept<receiver> receivers;
     client::listener_options o;
     o.connection_buffered_max = 1u << 20;
     o.session.buffered_bytes_max = 64u << 20;
