@@ -62,6 +62,9 @@ public:
             std::ignore = ::poll(wait, 2, -1);
             if (stop.requested())
                 throw std::runtime_error{"interrupted: the message was given up"};
+            if (wait[0].revents
+                == 0)  // the signal came to this thread, and is not taken note of yet
+                continue;
             auto const got = ::read(descriptor_, into.data(), into.size());
             if (got >= 0)
                 return static_cast<std::size_t>(got);
