@@ -1,0 +1,373 @@
+// The dispatcher's thread, and the calls that wait for it.
+#include "dispatch/runner.hpp"
+
+#include <cstdio>
+
+namespace sluice::dispatch::detail {
+namespace {
+
+core::options core_options(dispatcher_options const& o)
+{
+    return {.automatic = o.mode == acknowledge::automatic,
+            .transacted = o.mode == acknowledge::transacted,
+            .delivered_max = o.delivered_max};
+}
+
+void print(std::exception_ptr what)
+{
+    try {
+        std::rethrow_exception(what);
+    } catch (std::exception const& e) {
+        std::fprintf(stderr, "sluice: a dispatcher's listener has thrown: %s\n", e.what());
+    } catch (...) {
+        std::fputs("sluice: a dispatcher's listener has thrown\n", stderr);
+    }
+}
+
+runner::clock::time_point deadline_after(milliseconds timeout)
+{
+    auto const now = runner::clock::now();
+    auto const left = runner::clock::time_point::max() - now;
+    return timeout >= std::chrono::duration_cast<milliseconds>(left)
+               ? runner::clock::time_point::max()
+               : now + timeout;
+}
+
+/// Between two looks at what nobody tells: the end of the session, a peer that cannot drain.
+constexpr milliseconds usual_look{250};
+constexpr milliseconds draining_look{10};
+
+}  // namespace
+
+runner::runner(client::session session, dispatcher_options options, client::transaction first)
+    : session_{std::move(session)},
+      options_{std::move(options)},
+      core_{*this, core_options(options_)},
+      transaction_{std::move(first)}
+{
+}
+
+void runner::fail(std::error_code why) const
+{
+    auto const last = why == error::closed_locally ? std::string{"the dispatcher is closed"}
+                      : why == error::timed_out
+                          ? std::string{"the dispatcher has not done it within the deadline"}
+                          : text_;
+    net::throw_error(why, last);
+}
+
+void runner::check_open() const
+{
+    if (core_.closed())
+        fail(core_.reason());
+}
+
+// ---- commands
+
+void runner::change(lifecycle_event e)
+{
+    lock const l{mutex_};
+    check_open();
+    core_.change(e);
+    if (core_.state() != lifecycle::created && thread_id_ == std::thread::id{}) {
+        thread_ = std::thread{[self = shared_from_this()] { self->thread_main(); }};
+        thread_id_ = thread_.get_id();
+    }
+    wake();
+    changed_.notify_all();  // consumers that wait in receive()
+}
+
+lifecycle runner::state() const
+{
+    lock const l{mutex_};
+    return core_.state();
+}
+
+std::shared_ptr<place> runner::add(std::shared_ptr<place> p, client::receiver from)
+{
+    lock const l{mutex_};
+    check_open();
+    {
+        std::lock_guard const registered{p->mutex};
+        if (p->registered && p->owner.lock())
+            net::throw_error(make_error_code(error::invalid_state),
+                             "the consumer is registered: unregister it first");
+        p->registered = true;
+        p->id = ++ids_;
+        p->owner = weak_from_this();
+        if (from)
+            p->receiver = std::move(from);
+    }
+    // What had come before is no news to its credit.
+    std::vector<client::delivery> here;
+    while (auto d = p->receiver.try_receive()) here.push_back(std::move(d));
+    places_[p->id] = p;
+    core_.add(p->id, {.prefetch = p->options.prefetch,
+                      .held = static_cast<std::uint32_t>(here.size()),
+                      .listens = static_cast<bool>(p->on_message),
+                      .browser = p->options.browser,
+                      .modified_offered = p->options.modified_offered});
+    for (auto& d : here) take_in(p, std::move(d));
+    listen(*p);
+    wake();
+    return p;
+}
+
+void runner::listen(place const& p)
+{
+    p.receiver.on_message([self = weak_from_this(), id = p.id](client::delivery d) {
+        if (auto const r = self.lock())
+            r->dispatch(id, std::move(d));
+    });
+}
+
+/// Its receiver is its user's again.
+void runner::dismiss(place& p)
+{
+    p.receiver.on_message({});
+    std::lock_guard const registered{p.mutex};
+    p.registered = false;
+}
+
+void runner::dismiss_all()
+{
+    for (auto const& [id, p] : std::exchange(places_, {})) dismiss(*p);
+}
+
+void runner::remove(std::shared_ptr<place> const& p)
+{
+    lock const l{mutex_};
+    auto const at = places_.find(p->id);
+    if (at == places_.end() || at->second != p)
+        net::throw_error(make_error_code(error::not_found),
+                         "the consumer is not registered with this dispatcher");
+    core_.remove(p->id);
+    dismiss(*p);
+    places_.erase(at);
+    wake();
+    changed_.notify_all();
+}
+
+std::vector<std::shared_ptr<place>> runner::clear()
+{
+    lock const l{mutex_};
+    check_open();
+    std::vector<std::shared_ptr<place>> out;
+    for (auto const id : core_.clear()) out.push_back(places_.at(id));
+    dismiss_all();
+    wake();
+    changed_.notify_all();
+    return out;
+}
+
+std::uint64_t runner::order_of(client::delivery const& d) noexcept
+{
+    // Serial numbers, made longer by the way that they have come: next to the last one.
+    auto const ahead =
+        static_cast<std::int32_t>(d.id().value() - static_cast<std::uint32_t>(arrivals_));
+    return arrivals_ += static_cast<std::uint64_t>(std::int64_t{ahead});
+}
+
+void runner::take_in(std::shared_ptr<place> const& p, client::delivery d)
+{
+    auto m = std::make_unique<message>();
+    m->arrival = order_of(d);
+    m->settled = d.settled();
+    m->what = std::move(d);
+    m->from = p;
+    core_.arrived(std::move(m), p ? p->id : 0);
+}
+
+void runner::dispatch(consumer_id to, client::delivery d)
+{
+    lock const l{mutex_};
+    auto const at = places_.find(to);
+    take_in(at == places_.end() ? nullptr : at->second, std::move(d));
+    wake();
+    if (callers_ > 0)
+        changed_.notify_all();
+}
+
+void runner::acknowledge()
+{
+    lock const l{mutex_};
+    check_open();
+    core_.acknowledge();
+}
+
+// ---- waiting
+
+void runner::wake() noexcept
+{
+    if (thread_waits_)
+        work_.notify_one();
+}
+
+/// Until something may have changed. @returns false once the time is over
+bool runner::wait(lock& l, std::condition_variable& on, clock::time_point until)
+{
+    auto const look = core_.at() == service::draining ? draining_look : usual_look;
+    auto const next = clock::now() + look;
+    on.wait_until(l, std::min(next, until));
+    look_around();
+    return clock::now() < until;
+}
+
+void runner::look_around()
+{
+    if (!core_.closed())
+        if (auto const why = session_.error()) {
+            text_ = why->text;
+            core_.session_lost(why->code ? why->code : make_error_code(error::session_not_open));
+            dismiss_all();
+            changed_.notify_all();
+            wake();
+        }
+    if (core_.at() == service::draining)
+        give_up_drains();
+}
+
+void runner::run(request_kind kind, milliseconds timeout)
+{
+    auto const until = deadline_after(timeout);
+    lock l{mutex_};
+    if (kind == request_kind::barrier && on_own_thread())
+        net::throw_error(make_error_code(error::invalid_state),
+                         "a listener cannot wait for itself: call barrier() from another thread");
+    request r{kind};
+    ++callers_;
+    core_.ask(r);
+    while (true) {
+        if (on_own_thread() || thread_id_ == std::thread::id{})
+            core_.serve_now(r);
+        wake();
+        if (r.at == request::phase::done)
+            break;
+        if (!wait(l, changed_, until) && r.at != request::phase::done)
+            core_.late(r);
+    }
+    --callers_;
+    if (core_.closed())
+        dismiss_all();
+    auto const why = r.result;
+    core_.leave(r);
+    wake();
+    changed_.notify_all();
+    if (why)
+        fail(why);
+}
+
+client::delivery runner::receive(place const& p, consumer_id id, milliseconds timeout, bool waits)
+{
+    auto const until = deadline_after(timeout);
+    lock l{mutex_};
+    while (true) {
+        check_open();
+        if (p.on_message || !core_.knows(id))
+            net::throw_error(make_error_code(error::invalid_state),
+                             p.on_message ? "the consumer has a listener, which gets each message"
+                                          : "the consumer is not registered");
+        if (auto* const it = core_.peek(id)) {
+            auto out = static_cast<message*>(it)->what;
+            core_.take(id);
+            return out;
+        }
+        if (!waits)
+            return {};
+        if (auto const why = p.receiver.error(); why && core_.waiting(id) == 0)
+            net::throw_error(why->code ? why->code : make_error_code(error::link_not_attached),
+                             why->text);
+        ++callers_;
+        auto const in_time = wait(l, changed_, until);
+        --callers_;
+        if (!in_time && !core_.peek(id))
+            net::throw_error(make_error_code(error::timed_out), "no message has come");
+    }
+}
+
+// ---- the thread
+
+void runner::thread_main()
+{
+    lock l{mutex_};
+    while (!core_.closed()) {
+        if (core_.serve()) {
+            changed_.notify_all();
+        } else if (auto* const it = core_.next()) {
+            call_listener(static_cast<message&>(*it), l);
+        } else {
+            thread_waits_ = true;
+            wait(l, work_, clock::time_point::max());
+            thread_waits_ = false;
+        }
+    }
+}
+
+void runner::call_listener(message& m, lock& l)
+{
+    auto threw = false;
+    l.unlock();
+    try {
+        m.from->on_message(m.what);
+    } catch (...) {
+        threw = true;
+        try {
+            (options_.on_exception ? options_.on_exception : print)(std::current_exception());
+        } catch (...) {  // it has been told
+        }
+    }
+    l.lock();
+    core_.returned(threw);
+    if (callers_ > 0)
+        changed_.notify_all();
+}
+
+/// Closes; a listener that does not return in time costs the session, and is waited for.
+void runner::shut() noexcept
+{
+    try {
+        run(request_kind::close, options_.timeout);
+    } catch (...) {
+        lock const l{mutex_};
+        if (!core_.closed()) {
+            end_session();
+            core_.session_lost(make_error_code(error::timed_out));
+        }
+    }
+    if (!thread_.joinable())
+        return;
+    if (on_own_thread())
+        thread_.detach();
+    else
+        thread_.join();
+}
+
+// ---- getters
+
+std::size_t runner::held() const
+{
+    lock const l{mutex_};
+    return core_.held();
+}
+std::size_t runner::waiting(consumer_id id) const
+{
+    lock const l{mutex_};
+    return core_.waiting(id);
+}
+std::uint32_t runner::credit(consumer_id id) const
+{
+    lock const l{mutex_};
+    return core_.credit(id);
+}
+bool runner::closed() const
+{
+    lock const l{mutex_};
+    return core_.closed();
+}
+client::transaction runner::transaction() const
+{
+    lock const l{mutex_};
+    return transaction_;
+}
+
+}  // namespace sluice::dispatch::detail
