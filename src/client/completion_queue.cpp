@@ -1,6 +1,8 @@
 // Runs gathered answers in batches.
 #include "client/completion_queue.hpp"
 
+#include <sluice/client/detail/notice_channel.hpp>
+
 #include <boost/asio/post.hpp>
 
 namespace sluice::client::detail {
@@ -82,5 +84,11 @@ void completion_queue::run_one(reply_base& r)
         (*sink_)(std::current_exception());
     }
 }
+
+// ---- for channels of facts, whose templates stand in headers of users
+
+void complete_reply(completion_queue& queue, reply_base& r) { queue.complete(r); }
+
+executor executor_of(completion_queue const& queue) { return queue.get_executor(); }
 
 }  // namespace sluice::client::detail

@@ -13,6 +13,23 @@ std::string connection::peer() const { return core_->peer(); }
 connection_counters connection::counters() const noexcept { return core_->counters(); }
 audit_counters connection::audited() const noexcept { return core_->audited(); }
 failure_ptr connection::error() const { return core_->failure(); }
+std::uint64_t connection::reconnects() const noexcept { return core_->reconnects(); }
+void connection::set_credentials(std::string user, std::string password) const
+{
+    core_->set_credentials(std::move(user), std::move(password));
+}
+notifications<state_change> connection::state_changes() const
+{
+    return notifications<state_change>{core_->state_changes()};
+}
+notifications<failure_ptr> connection::closed() const
+{
+    return notifications<failure_ptr>{core_->closed_notice()};
+}
+notifications<blocked_change> connection::blocked() const
+{
+    return notifications<blocked_change>{core_->blocked_notice()};
+}
 executor connection::get_executor() const { return core_->completions()->get_executor(); }
 
 void connection::start_begin(session_options options, detail::reply_ptr<session> r) const

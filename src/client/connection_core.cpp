@@ -24,15 +24,17 @@ constexpr int rounds_max = 64;  // of one turn, before other connections of the 
 
 }  // namespace
 
-connection_core::connection_core(std::shared_ptr<container_core> container, net::url where,
-                                 connection_options options)
+connection_core::connection_core(std::shared_ptr<container_core> container,
+                                 std::vector<net::url> where, connection_options options)
     : container_{std::move(container)},
       io_{container_->next_io_thread()},
       completions_{container_->make_completions()},
       options_{std::move(options)},
-      url_{std::move(where)},
+      urls_{std::move(where)},
       timer_{io_->context()}
 {
+    user_ = options_.user;
+    password_ = options_.password;
     if (container_->tracing()) {
         trace_in_.emplace("<- ");
         trace_out_.emplace("-> ");
@@ -154,6 +156,8 @@ void connection_core::turn()
 {
     now_ = read_clock();
     for (int round = 0; round < rounds_max; ++round) {
+        if (lost_) [[unlikely]]
+            start_recovery();
         auto progress = run_commands();
         progress |= poll_events();
         flush_answers();
@@ -176,6 +180,8 @@ void connection_core::end_turn()
 {
     publish();
     watch_buffers();
+    if (blocked_.wanted())
+        watch_blocked();
     arm_timer();
     flush_answers();
 }
@@ -208,8 +214,10 @@ void connection_core::publish() noexcept
     if (!engine_)
         return;
     auto const& c = engine_->counters();
-    std::uint64_t const values[] = {c.bytes_received, c.bytes_written, c.frames_received,
-                                    c.frames_written};
+    auto const& before = counted_before_;
+    std::uint64_t const values[] = {
+        c.bytes_received + before.bytes_received, c.bytes_written + before.bytes_written,
+        c.frames_received + before.frames_received, c.frames_written + before.frames_written};
     for (std::size_t i = 0; i < std::size(values); ++i)
         published_[i].store(values[i], std::memory_order_relaxed);
     for (auto const& s : sessions_) s->publish();
@@ -240,8 +248,10 @@ void connection_core::on_timer()
     timer_at_ = clock_time::max();
     now_ = read_clock();
     deadlines_.run(now_);
-    if (engine_)
+    if (engine_) {
         std::ignore = engine_->tick(now_);
+        poll_events();
+    }
     turn();
 }
 

@@ -7,9 +7,11 @@
 #include "client/container_core.hpp"
 #include "client/deadline_queue.hpp"
 #include "client/endpoint.hpp"
+#include "client/recovery.hpp"
 #include "client/request.hpp"
 
 #include <sluice/client/connection.hpp>
+#include <sluice/client/notifications.hpp>
 #include <sluice/engine/connection.hpp>
 #include <sluice/engine/frame_trace.hpp>
 #include <sluice/net/byte_stream.hpp>
@@ -32,7 +34,7 @@ class connection_core final : public endpoint,
                               public net::stream_waiter,
                               public std::enable_shared_from_this<connection_core> {
 public:
-    connection_core(std::shared_ptr<container_core> container, net::url where,
+    connection_core(std::shared_ptr<container_core> container, std::vector<net::url> where,
                     connection_options options);
     /// One that a listener takes in, on the listener's thread.
     connection_core(std::shared_ptr<container_core> container, std::shared_ptr<io_thread> io,
@@ -51,11 +53,20 @@ public:
     std::shared_ptr<completion_queue> const& completions() const noexcept { return completions_; }
     container_core& container() const noexcept { return *container_; }
     connection_options const& options() const noexcept { return options_; }
-    std::string where() const { return server_ ? peer() : url_.to_string(); }
+    std::string where() const { return server_ ? peer() : url().to_string(); }
     std::string remote_container_id() const { return text(remote_container_id_); }
     std::string peer() const { return text(peer_); }
     connection_counters counters() const noexcept;
     audit_counters audited() const noexcept { return audit_tally_->read(); }
+    std::uint64_t reconnects() const noexcept
+    {
+        return reconnects_.load(std::memory_order_relaxed);
+    }
+    /// Used from the next SASL exchange on.
+    void set_credentials(std::string user, std::string password);
+    std::shared_ptr<notice_channel<state_change>> state_changes();
+    std::shared_ptr<notice_channel<failure_ptr>> closed_notice();
+    std::shared_ptr<notice_channel<blocked_change>> blocked_notice();
     /// The session that links without a session of their own use.
     std::shared_ptr<session_core> default_session(std::shared_ptr<connection_core> const& user);
 
@@ -108,6 +119,12 @@ public:
     failure_ptr why_closed(std::error_code code);
     /// `l` is told once the events at hand are handled.
     void stir(std::shared_ptr<link_core> l) { stirred_.push_back(std::move(l)); }
+    /// What is lost comes back by itself. Any thread.
+    bool recovers() const noexcept { return options_.reconnect.has_value(); }
+    /// There is no engine now, or none that is open, but there will be.
+    bool away() const noexcept { return phase() == detail::phase::recovering; }
+    /// The connection ends for a cause that trying again may cure, so nothing on it ends.
+    bool is_curable(std::error_code code);
     void add(std::shared_ptr<session_core> s) { sessions_.push_back(std::move(s)); }
     void remove(session_core& s) noexcept;
     void on_ready(net::readiness which, error_code ec) override;
@@ -164,6 +181,17 @@ private:
     template <class F>
     void run_handler(F f) const;
 
+    // connection_recovery.cpp
+    void start_recovery();
+    void schedule_attempt();
+    void attempt();
+    void stop_recovery() noexcept;
+    void come_back();
+    void tell_state(connection_state state, failure_ptr why);
+    void watch_blocked();
+    net::url const& url() const noexcept { return urls_[url_at_.load(std::memory_order_relaxed)]; }
+
+    void connect_now();
     void connected(net::connect_result r);
     engine::connection_options engine_options() const;
     void choose_sasl();
@@ -181,11 +209,21 @@ private:
         connection_core& of_;
     };
 
+    class next_attempt final : public timed {
+    public:
+        explicit next_attempt(connection_core& of) : of_{of} {}
+        void on_time() override { of_.attempt(); }
+
+    private:
+        connection_core& of_;
+    };
+
     std::shared_ptr<container_core> container_;
     std::shared_ptr<io_thread> io_;
     std::shared_ptr<completion_queue> completions_;
     connection_options options_;
-    net::url url_;
+    std::vector<net::url> urls_{net::url{}};  // at least one; of a server, an empty one
+    std::atomic<std::size_t> url_at_{0};
 
     // any thread
     command_queue queue_;
@@ -196,6 +234,12 @@ private:
     std::mutex default_session_mutex_;
     std::shared_ptr<session_core> default_session_;
     std::atomic<std::uint64_t> published_[4]{};
+    std::atomic<std::uint64_t> reconnects_{0};
+    std::optional<std::string> user_;  // guarded by default_session_mutex_, as is the password
+    std::optional<std::string> password_;
+    notice_board<state_change> states_;
+    notice_board<failure_ptr> closed_;
+    notice_board<blocked_change> blocked_;
     std::shared_ptr<audit_tally> const audit_tally_ = std::make_shared<audit_tally>();
 
     // strand
@@ -228,6 +272,13 @@ private:
     bool write_shut_ = false;
     lingering lingering_{*this};
     std::unique_ptr<server_side> server_;  // null where we connected
+    bool lost_ = false;  // the engine has ended, and what was on it waits for another
+    std::error_code lost_code_;
+    clock_time opened_at_{0};
+    bool is_blocked_ = false;  // as told
+    backoff backoff_;
+    next_attempt again_{*this};
+    connection_counters counted_before_;  // by engines that are gone
 };
 
 }  // namespace sluice::client::detail

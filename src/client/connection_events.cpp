@@ -94,7 +94,7 @@ failure_ptr connection_core::why_closed(std::error_code code)
         if (text.empty())
             text = "connection to " + where() + " closed by this side";
     } else {
-        error = engine_->error();
+        error = engine_ ? engine_->error() : amqp_error{};
     }
     if (text.empty()) {
         if (code == sluice::error::connection_closed_by_peer)
@@ -110,13 +110,25 @@ failure_ptr connection_core::why_closed(std::error_code code)
     return why_closed_;
 }
 
-void connection_core::on_closed(std::error_code code) { finish(why_closed(code)); }
+void connection_core::on_closed(std::error_code code)
+{
+    if (!is_curable(code))
+        return finish(why_closed(code));
+    lost_ = true;  // when its events are through: see turn()
+    lost_code_ = code;
+}
 
 void connection_core::begin_close(amqp_error why, bool overtake)
 {
     if (ended())
         return;
     auto const clean = why.empty();
+    if (away()) {
+        failure_code_ = make_error_code(sluice::error::closed_locally);
+        finish(make_failure(failure_code_,
+                            "connection to " + where() + " closed by this side while it was lost"));
+        return end_stream();
+    }
     if (!engine_ || phase() == detail::phase::opening) {
         failure_code_ = make_error_code(sluice::error::closed_locally);
         if (connecting_)
@@ -141,7 +153,7 @@ void connection_core::finish(failure_ptr why)
         return;
     auto const self = shared_from_this();
     set_ended(why);
-    connecting_.reset();
+    stop_recovery();
     if (auto* const request = std::exchange(connect_, nullptr))
         request->finish(why->code, why);
     for (auto const& s : std::vector{sessions_}) s->on_ended(why);
@@ -153,6 +165,7 @@ void connection_core::finish(failure_ptr why)
         c = next;
     }
     flows_.apply_all();
+    tell_state(connection_state::closed, why);
     if (server_)
         on_server_closed();
     std::shared_ptr<session_core> gone;

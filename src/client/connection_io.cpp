@@ -66,9 +66,8 @@ void connection_core::watch(bool incoming, bytes_view octets)
     if (audit_watch::mode_of(options_) == audit_mode::off)
         return;
     if (!watch_)
-        watch_ =
-            std::make_unique<audit_watch>(options_, url_.host.empty(),  // then the peer connected
-                                          where(), completions_->get_executor(), audit_tally_);
+        watch_ = std::make_unique<audit_watch>(options_, server_ != nullptr, where(),
+                                               completions_->get_executor(), audit_tally_);
     watch_->feed(incoming, octets, now_);
 }
 
@@ -93,6 +92,7 @@ void connection_core::on_stream_end(error_code ec)
         ec == boost::asio::error::eof ? "the peer closed the transport" : ec.message();
     lose(make_error_code(sluice::error::connection_lost),
          "connection to " + where() + " lost: " + text);
+    poll_events();  // before the calls that wait: they are for the next engine, if there is one
 }
 
 void connection_core::wait_to_read()

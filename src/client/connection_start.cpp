@@ -13,11 +13,16 @@ void connection_core::connect_request::execute(connection_core& on)
             make_failure(make_error_code(sluice::error::operation_aborted), on.failure_text_));
     }
     on.connect_ = this;
-    on.started_ = on.now_;
-    net::tcp_options const tcp{.no_delay = on.options_.no_delay, .timeout = on.options_.timeout};
-    auto self = on.shared_from_this();
-    on.connecting_ =
-        net::connect_tcp(on.io_->context().get_executor(), on.url_.host, on.url_.port, tcp,
+    on.connect_now();
+}
+
+void connection_core::connect_now()
+{
+    started_ = now_;
+    net::tcp_options const tcp{.no_delay = options_.no_delay, .timeout = options_.timeout};
+    auto self = shared_from_this();
+    connecting_ =
+        net::connect_tcp(io_->context().get_executor(), url().host, url().port, tcp,
                          [self](net::connect_result r) { self->connected(std::move(r)); });
 }
 
@@ -34,6 +39,8 @@ void connection_core::connect_request::give_up(std::error_code why)
     if (core_->connecting_)
         return core_->connecting_->cancel();  // its handler does the rest
     core_->lose(why, {});
+    if (!core_->engine_)  // between two attempts
+        core_->finish(make_failure(why, core_->failure_text_));
 }
 
 void connection_core::connect_request::finish(std::error_code code, failure_ptr why)
@@ -59,6 +66,7 @@ void connection_core::fail_start(std::error_code code, std::string text,
 {
     auto why = make_failure(code, std::move(text));
     set_ended(why);
+    tell_state(connection_state::closed, why);
     std::ignore = queue_.close();
     auto* const request = new connect_request{shared_from_this(), std::move(r)};
     request->refuse();
@@ -69,7 +77,7 @@ engine::connection_options connection_core::engine_options() const
     auto const left = options_.timeout - (now_ - started_);
     engine::connection_options o;
     o.container_id = container_->id();
-    o.hostname = options_.hostname.empty() ? url_.host : options_.hostname;
+    o.hostname = options_.hostname.empty() ? url().host : options_.hostname;
     o.sasl =
         options_.sasl == sasl_choice::none ? engine::sasl_mode::none : engine::sasl_mode::required;
     o.max_frame_size = options_.max_frame_size;
@@ -96,12 +104,22 @@ void connection_core::connected(net::connect_result r)
         std::chrono::duration_cast<clock_time>(std::chrono::steady_clock::now().time_since_epoch());
     if (r.code && !ended()) {
         auto const code = failure_code_ ? failure_code_ : std::error_code{r.code};
-        finish(make_failure(code, std::move(r.text)));
+        if (is_curable(code)) {
+            failure_text_ = std::move(r.text);
+            lost_code_ = code;
+            lost_ = true;
+        } else {
+            finish(make_failure(code, std::move(r.text)));
+        }
     } else if (!ended()) {
         stream_ = std::move(r.stream);
         set_text(peer_, stream_->peer());
-        auto const has_credentials =
-            options_.user.has_value() && options_.sasl != sasl_choice::anonymous;
+        auto has_credentials = false;
+        {
+            std::lock_guard const lock{default_session_mutex_};
+            has_credentials = user_.has_value();
+        }
+        has_credentials = has_credentials && options_.sasl != sasl_choice::anonymous;
         sasl_wanted_ = net::sasl_wanted(has_credentials || options_.sasl == sasl_choice::plain);
         engine_.emplace(engine_options());
         std::ignore = engine_->open();
@@ -123,9 +141,14 @@ void connection_core::choose_sasl()
     if (chosen == "ANONYMOUS") {
         sasl_ = net::sasl_anonymous();
     } else {
-        auto made = net::sasl_plain({.user = options_.user.value_or(""),
-                                     .password = options_.password.value_or(""),
-                                     .authorize_as = {}});
+        std::string user;
+        std::string password;
+        {
+            std::lock_guard const lock{default_session_mutex_};
+            user = user_.value_or("");
+            password = password_.value_or("");
+        }
+        auto made = net::sasl_plain({.user = user, .password = password, .authorize_as = {}});
         if (!made)
             return lose(made.error(),
                         "a user or password with a NUL octet cannot be sent with SASL PLAIN");
@@ -134,7 +157,7 @@ void connection_core::choose_sasl()
     auto const first = sasl_->initial_response();
     std::ignore = engine_->sasl_init(sasl_->mechanism(),
                                      first ? std::optional<bytes_view>{*first} : std::nullopt,
-                                     options_.hostname.empty() ? url_.host : options_.hostname);
+                                     options_.hostname.empty() ? url().host : options_.hostname);
 }
 
 void connection_core::on_sasl_challenge()
@@ -150,8 +173,13 @@ void connection_core::on_sasl_challenge()
 
 void connection_core::on_opened()
 {
-    set_phase(detail::phase::open);
     set_text(remote_container_id_, std::string{engine_->remote_open().container_id});
+    opened_at_ = now_;
+    if (away())
+        come_back();
+    else
+        set_phase(detail::phase::open);
+    tell_state(connection_state::open, nullptr);
     if (auto* const request = std::exchange(connect_, nullptr))
         request->finish({}, nullptr);
 }

@@ -47,6 +47,25 @@ std::string apply(net::url const& where, connection_options& o)
     return {};
 }
 
+/// The other places of reconnect_options.
+std::error_code add_places(std::vector<std::string> const& urls, std::vector<net::url>& out,
+                           std::string& fault)
+{
+    for (auto const& text : urls) {
+        auto parsed = net::parse_url(text, &fault);
+        if (!parsed)
+            return parsed.error();
+        if (parsed->user || parsed->password || !parsed->options.empty() || parsed->tls) {
+            fault = "reconnect_options::urls: " + parsed->to_string()
+                    + " has credentials, options or amqps://; only host and port are read there, "
+                      "the rest is the connection's";
+            return make_error_code(error::invalid_url);
+        }
+        out.push_back(std::move(*parsed));
+    }
+    return {};
+}
+
 }  // namespace
 
 container::container(container_options options)
@@ -84,8 +103,11 @@ void container::start_connect(std::shared_ptr<detail::container_core> const& cor
         options.password = std::move(where.password);
     where.user.reset();
     where.password.reset();
+    std::vector<net::url> places{std::move(where)};
+    if (options.reconnect && !code)
+        code = add_places(options.reconnect->urls, places, fault);
     auto const made =
-        std::make_shared<detail::connection_core>(core, std::move(where), std::move(options));
+        std::make_shared<detail::connection_core>(core, std::move(places), std::move(options));
     if (code)
         return made->fail_start(code, std::move(fault), std::move(r));
     if (!core->add(made))

@@ -24,7 +24,7 @@ public:
     void execute(connection_core& on) override
     {
         auto& d = delivery_;
-        if (!d.incoming || d.settled) {
+        if ((!d.incoming && !d.away) || d.settled) {
             auto const gone = !d.settled;
             return finish(gone ? make_error_code(sluice::error::stale_delivery) : std::error_code{},
                           nullptr);
@@ -32,7 +32,7 @@ public:
         d.settling_ = this;
         on.deadlines().arm(*this, d.link->timeout(), on.now());
         d.link->settle(d);
-        if (!d.incoming)
+        if (!d.incoming && !d.away)
             return finish({}, nullptr);
         if (!begin())
             give_up(make_error_code(sluice::error::operation_aborted));
@@ -143,7 +143,8 @@ void delivery_core::unref() noexcept
         answer_kind = outcome_kind::released;
         count_.store(1, std::memory_order_relaxed);
         auto const keep = link;
-        if (!keep->ended() && keep->connection()->push(*this))
+        if (!keep->ended() && !stale.load(std::memory_order_acquire)
+            && keep->connection()->push(*this))
             return;
     }
     delete this;
@@ -161,7 +162,7 @@ std::error_code delivery_core::answer(outcome_kind kind, bytes encoded_state)
 {
     if (settled)
         return {};
-    if (link->ended())
+    if (link->ended() || stale.load(std::memory_order_acquire))
         return make_error_code(sluice::error::stale_delivery);
     if (answered.exchange(true, std::memory_order_acq_rel))
         return make_error_code(sluice::error::already_settled);
@@ -179,7 +180,7 @@ void delivery_core::start_settle(bytes state, reply_ptr<> r)
     auto code = std::error_code{};
     auto& core = *link->connection();
     if (!settled) {
-        if (link->ended())
+        if (link->ended() || stale.load(std::memory_order_acquire))
             code = make_error_code(sluice::error::stale_delivery);
         else if (answered.exchange(true, std::memory_order_acq_rel))
             code = make_error_code(sluice::error::already_settled);
@@ -242,9 +243,21 @@ void delivery_core::on_part(std::error_code ended)
 
 void delivery_core::on_settled_by_peer()
 {
+    auto const held = std::exchange(stated, false);
     link->remove_record(*this);
     if (settling_)
         settling_->finish({}, nullptr);
+    if (held)
+        unref();
+}
+
+raw_value delivery_core::stated_outcome() const noexcept
+{
+    if (answer_kind == outcome_kind::accepted)
+        return {encoded_accepted};
+    if (answer_kind == outcome_kind::released)
+        return {released_state};
+    return {answer_state};
 }
 
 void delivery_core::on_stale(failure_ptr const& why)

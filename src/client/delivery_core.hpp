@@ -39,6 +39,11 @@ public:
     /// The link is gone.
     void on_stale(failure_ptr const& why);
 
+    /// The outcome that the user has given, encoded.
+    raw_value stated_outcome() const noexcept;
+    static constexpr std::array<std::byte, 4> released_state{std::byte{0x00}, std::byte{0x53},
+                                                             std::byte{0x26}, std::byte{0x45}};
+
     std::shared_ptr<receiver_core> link;
     engine::incoming_delivery* incoming = nullptr;  // strand
     /// The encoded message; empty for a streamed one.
@@ -52,6 +57,9 @@ public:
     std::uint32_t message_format = 0;
     bool settled = false;  // by the sender, before it came
     std::atomic<bool> answered{false};
+    std::atomic<bool> stale{false};  // its link came back without it
+    bool away = false;    // strand: its link is lost, and the peer has not sent it again yet
+    bool stated = false;  // strand: answered, and held until the sender has settled it
     outcome_kind answer_kind = outcome_kind::none;
     bytes answer_state;
     delivery_core* next_in_inbox = nullptr;

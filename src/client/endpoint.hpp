@@ -14,7 +14,7 @@ namespace sluice::client::detail {
 /// "what: condition: description"
 failure_ptr make_failure(std::error_code code, std::string what, amqp_error error = {});
 
-enum class phase : std::uint8_t { opening, open, closing, ended };
+enum class phase : std::uint8_t { opening, open, recovering, closing, ended };
 
 /// Set on the strand, read anywhere.
 class endpoint {

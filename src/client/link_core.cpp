@@ -80,6 +80,11 @@ void link_core::attach_request::execute(connection_core& on)
     if (!begin())
         return l.on_ended(make_failure(make_error_code(sluice::error::operation_aborted),
                                        "attach was cancelled"));
+    if (on.away() && !s.ended()) {  // attached with the others, when the connection is back
+        l.away_ = true;
+        s.add(link_);
+        return on.deadlines().arm(*this, timeout_, on.now());
+    }
     if (!s.engine() || s.ended())
         return l.on_ended(s.failure());
     auto made = l.attach(*s.engine());
@@ -221,7 +226,11 @@ void link_core::handle(engine::event const& e)
         if (phase() == detail::phase::opening)
             set_phase(detail::phase::open);
         set_text(address_, remote_address(*e.link));
+        core().deadlines().disarm(again_);
+        attached_at_ = core().now();
+        away_ = false;
         on_attached();
+        was_attached_ = true;
         if (auto* const request = std::exchange(attach_, nullptr)) {
             core().deadlines().disarm(*request);
             request->finish({}, nullptr);
@@ -237,6 +246,10 @@ void link_core::on_detach(std::error_code code)
     if (ended())  // given up before: nobody waits any more
         return on_ended(failure());
     auto error = engine_link_->error();
+    if (is_curable(error)) {
+        lose(false);
+        return try_later();
+    }
     if (phase() == detail::phase::closing && error.empty())
         return on_ended(closed_locally());
     auto text = code == sluice::error::link_refused || attach_
@@ -265,6 +278,11 @@ void link_core::adopt(engine::link& l)
 
 void link_core::begin_close(amqp_error why, bool overtake)
 {
+    if (!ended() && (!engine_link_ || away_) && core().recovers()) {
+        if (engine_link_)
+            std::ignore = engine_link_->detach(true, std::move(why), true);
+        return fail(closed_locally());
+    }
     if (ended() || !engine_link_)
         return;
     if (reason_is_late())
@@ -307,6 +325,7 @@ void link_core::on_ended(failure_ptr why)
 {
     auto const self = shared_from_this();
     core().deadlines().disarm(late_);
+    core().deadlines().disarm(again_);
     fail(std::move(why));
     if (auto* const gone = std::exchange(engine_link_, nullptr)) {
         gone->context = nullptr;

@@ -34,6 +34,10 @@ public:
     void on_ended(failure_ptr why);
     /// Over for its users; the engine's link may still wait for the peer.
     void fail(failure_ptr why);
+    /// The engine's link goes, with its connection or alone; this one stays and waits for another.
+    void lose(bool connection_gone);
+    /// Its session is back, or it is time to try once more.
+    void attach_again();
     /// A link that the peer attached is this one's from here on.
     void adopt(engine::link& l);
     virtual void publish() noexcept = 0;
@@ -60,6 +64,14 @@ protected:
     bool abandoned() const noexcept { return abandoned_.load(std::memory_order_relaxed); }
     /// Still to be told why it ended.
     bool reason_is_late() const noexcept { return late_.armed(); }
+    /// There is no engine's link now, or none that is attached, but there will be.
+    bool away() const noexcept { return away_; }
+    /// Attached for the second time or later: what was unsettled is told.
+    bool comes_back() const noexcept { return was_attached_; }
+    /// Asks the peer to remember the link while it is away.
+    terminus kept(terminus t) const;
+    /// Octets that an attach's unsettled map may have.
+    std::size_t unsettled_room() const;
     virtual std::string refers_to() const = 0;  // "sender to 'q'"
 
     // What the two ends do differently.
@@ -68,6 +80,8 @@ protected:
     virtual std::string remote_address(engine::link const& l) const = 0;
     virtual void on_event(engine::event const& e) = 0;
     virtual void on_attached() {}
+    virtual bool may_come_back() const { return true; }
+    virtual void on_lost() {}  // takes what it needs from the engine's link, which goes
     virtual void on_detached(failure_ptr const& why) = 0;  // fails what waits
     virtual void on_abandoned() = 0;                       // closes as soon as it may
     virtual void on_released() {}                          // the engine's link goes now
@@ -86,7 +100,19 @@ private:
         link_core& of_;
     };
 
+    class again_timer final : public timed {
+    public:
+        explicit again_timer(link_core& of) : of_{of} {}
+        void on_time() override { of_.on_again(); }
+
+    private:
+        link_core& of_;
+    };
+
     void on_detach(std::error_code code);
+    bool is_curable(amqp_error const& why) const;
+    void on_again();
+    void try_later();
     void settle_calls(failure_ptr const& why);
 
     std::shared_ptr<session_core> session_;
@@ -100,6 +126,11 @@ private:
     failure_ptr held_back_;
     late_reason late_{*this};
     std::atomic<bool> abandoned_{false};
+    bool away_ = false;
+    bool was_attached_ = false;
+    clock_time attached_at_{0};
+    backoff backoff_;
+    again_timer again_{*this};
 };
 
 /// A call that opens a link. The result is made by whoever knows its type.

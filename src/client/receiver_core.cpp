@@ -6,8 +6,7 @@
 namespace sluice::client::detail {
 namespace {
 
-constexpr std::array<std::byte, 4> encoded_released{std::byte{0x00}, std::byte{0x53},
-                                                    std::byte{0x26}, std::byte{0x45}};
+constexpr auto const& encoded_released = delivery_core::released_state;
 constexpr std::size_t copied_max =
     4096;  // octets; copying fewer is cheaper than giving their memory away
 
@@ -21,7 +20,8 @@ receiver_core::receiver_core(std::shared_ptr<session_core> session,
                 "receiver"},
       options_{std::move(options)},
       pump_{std::make_unique<message_pump>(*this)},
-      room_{std::make_unique<room_command>(*this)}
+      room_{std::make_unique<room_command>(*this)},
+      window_{options_.credit_window}
 {
 }
 
@@ -43,9 +43,11 @@ engine::link_options receiver_core::to_engine() const
 {
     engine::link_options o;
     o.name = name();
-    o.source = encode_source(options_.source);
-    o.target =
-        options_.encoded_target.empty() ? encode_target(options_.target) : options_.encoded_target;
+    o.source = encode_source(kept(options_.source));
+    o.target = options_.encoded_target.empty() ? encode_target(kept(options_.target))
+                                               : options_.encoded_target;
+    if (comes_back())
+        o.unsettled = unsettled(o.incomplete_unsettled);
     o.snd_settle_mode = options_.snd_settle_mode;
     o.rcv_settle_mode = options_.rcv_settle_mode;
     o.max_message_size = options_.max_message_size;
@@ -69,8 +71,10 @@ result<engine::link*> receiver_core::attach(engine::session& on)
 /// peers (Broker-J 10.1.0 forgets the handle with its detach and knows it no longer).
 void receiver_core::on_attached()
 {
-    if (options_.credit_window > 0)
-        engine()->set_credit_window(options_.credit_window);
+    if (comes_back() || by_hand_ > 0 || !drainers_.empty())
+        return come_back();
+    if (window_ > 0)
+        engine()->set_credit_window(window_);
 }
 
 std::string receiver_core::remote_address(engine::link const& l) const
@@ -103,9 +107,19 @@ void receiver_core::apply(std::uint64_t what) { apply_credit(what); }
 void receiver_core::apply_credit(std::uint64_t what)
 {
     auto* const r = engine();
-    if (!r || ended())
+    if (ended())
         return;
-    switch (what & mode_mask) {
+    auto const mode = what & mode_mask;
+    if (mode != none)
+        window_ = mode == window ? value_of(what) : 0;
+    if (!r || away()) {  // granted when the link is back
+        if (mode == set)
+            by_hand_ = value_of(what);
+        else if (mode == add)
+            by_hand_ += std::min(value_of(what), std::uint32_t{0xffff'ffff} - by_hand_);
+        return;
+    }
+    switch (mode) {
     case add: r->add_credit(value_of(what)); break;
     case set: r->set_credit(value_of(what)); break;
     case window: r->set_credit_window(value_of(what)); break;
@@ -154,6 +168,8 @@ void receiver_core::on_delivery(engine::incoming_delivery& d)
         std::ignore = engine()->settle(d, {encoded_released});
         return;
     }
+    if (d.resumed() && resume(d))
+        return;
     if (backlog_.empty())
         core().stir(shared_from_this());
     backlog_.push_back(&d);
@@ -279,19 +295,22 @@ void receiver_core::settle(delivery_core& d)
 {
     auto* const r = engine();
     auto* const incoming = d.incoming;
+    if (d.away && !d.stated) {  // said when the peer sends it again
+        d.stated = true;
+        d.ref();
+    }
     if (!r || !incoming)
         return;
-    raw_value state;
-    if (d.answer_kind == outcome_kind::accepted)
-        state = {encoded_accepted};
-    else if (d.answer_kind == outcome_kind::released)
-        state = {encoded_released};
-    else
-        state = {d.answer_state};
+    raw_value const state = d.stated_outcome();
     // In mode second the sender has the last word: until then it is ours.
     auto const stays = r->rcv_settle_mode() == receiver_settle_mode::second && incoming->complete()
                        && !incoming->settled() && !state.empty();
-    if (!stays || !d.waits_for_settlement()) {
+    if (stays && core().recovers()) {  // until the sender has the answer for sure
+        if (!d.stated) {
+            d.stated = true;
+            d.ref();
+        }
+    } else if (!stays || !d.waits_for_settlement()) {
         incoming->context = nullptr;
         remove_record(d);
     }
@@ -326,10 +345,7 @@ void receiver_core::on_detached(failure_ptr const& why)
 void receiver_core::on_released()
 {
     backlog_.clear();
-    while (auto* const d = records_) {
-        remove_record(*d);
-        d->on_stale(failure());
-    }
+    while (auto* const d = records_) keep_or_stale(*d, true);
 }
 
 /// Nobody can receive any more: what was not taken goes back, and the link goes when the rest is

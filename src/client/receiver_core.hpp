@@ -57,6 +57,13 @@ private:
     std::string remote_address(engine::link const& l) const override;
     void on_attached() override;
     void on_event(engine::event const& e) override;
+    bool may_come_back() const override { return options_.encoded_target.empty(); }
+    void on_lost() override;
+    bytes unsettled(bool& incomplete) const;
+    void keep_or_stale(delivery_core& d, bool stale);
+    void drop_untaken();
+    void come_back();
+    bool resume(engine::incoming_delivery& d);
     void on_detached(failure_ptr const& why) override;
     void on_abandoned() override;
     void on_released() override;
@@ -98,6 +105,8 @@ private:
     std::deque<engine::incoming_delivery*> backlog_;
     delivery_core* records_ = nullptr;  // all that refer to the engine
     request_list drainers_;
+    std::uint32_t window_ = 0;   // automatic credit, as the user wants it; 0: by hand
+    std::uint32_t by_hand_ = 0;  // what was left of it when the link was lost
 };
 
 }  // namespace sluice::client::detail

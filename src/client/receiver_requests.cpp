@@ -241,7 +241,7 @@ void receiver_core::dispose_later(std::shared_ptr<void> handler)
 void receiver_core::drain_request::execute(connection_core& on)
 {
     auto* const r = link_->engine();
-    if (!r || link_->ended()) {
+    if ((!r && !link_->away()) || link_->ended()) {
         auto const why = link_->failure();
         return finish(why ? why->code : make_error_code(sluice::error::link_not_attached), why);
     }
@@ -249,7 +249,10 @@ void receiver_core::drain_request::execute(connection_core& on)
         return finish(make_error_code(sluice::error::operation_aborted), nullptr);
     link_->drainers_.push_back(*this);
     on.deadlines().arm(*this, link_->timeout(), on.now());
-    r->drain();
+    link_->window_ = 0;
+    link_->by_hand_ = 0;
+    if (!link_->away())
+        r->drain();
 }
 
 void receiver_core::drain_request::refuse() noexcept

@@ -67,9 +67,11 @@ engine::link_options sender_core::to_engine() const
 {
     engine::link_options o;
     o.name = name();
-    o.source = encode_source(options_.source);
-    o.target =
-        options_.encoded_target.empty() ? encode_target(options_.target) : options_.encoded_target;
+    o.source = encode_source(kept(options_.source));
+    o.target = options_.encoded_target.empty() ? encode_target(kept(options_.target))
+                                               : options_.encoded_target;
+    if (comes_back())
+        o.unsettled = unsettled(o.incomplete_unsettled);
     o.snd_settle_mode = options_.snd_settle_mode;
     o.rcv_settle_mode = options_.rcv_settle_mode;
     o.max_message_size = options_.max_message_size;
@@ -148,7 +150,7 @@ void send_request::take(send_options const& options, milliseconds otherwise)
 
 void sender_core::queue(send_request& s)
 {
-    if (ended() || !engine()) {
+    if (ended() || (!engine() && !away())) {
         auto const why = failure();
         answer_send(s, why ? why->code : make_error_code(sluice::error::link_not_attached), why);
         delete &s;
@@ -157,34 +159,53 @@ void sender_core::queue(send_request& s)
     if (!s.begin())
         return drop(s, make_error_code(sluice::error::operation_aborted),
                     refers_to() + ": send cancelled");
-    if (s.only_with_credit && engine()->free_credit() == 0)
+    if (s.only_with_credit && (away() || engine()->free_credit() == 0))
         return drop(s, make_error_code(sluice::error::no_credit), refers_to());
-    if (reason_is_late()) {
+    if (away() || reason_is_late()) {
+        if (s.stream)
+            s.stream->set_send(&s);
         sends_.push_back(s);  // fails with the others when the reason is here
         return;
     }
+    if (auto const failed = put(s, false))
+        return drop(s, failed, refers_to());
+    sends_.push_back(s);
+    if (s.has_credit) {
+        core().deadlines().arm(s, s.timeout, core().now());
+    } else if (without_credit_count_++ == 0) {
+        without_credit_ = &s;
+    }
+}
+
+/// To the engine. Where the link may come back, tags are those of the link's whole life.
+std::error_code sender_core::put(send_request& s, bool resume)
+{
     auto const has_credit = engine()->free_credit() > 0 && without_credit_count_ == 0;
+    std::array<std::byte, 4> made_tag;
+    bytes_view tag{s.tag};
+    if (tag.empty() && core().recovers()) {
+        auto const n = next_tag_++;
+        for (unsigned i = 0; i < 4; ++i) made_tag[i] = static_cast<std::byte>(n >> 8 * (3 - i));
+        tag = made_tag;
+        s.own_tag = true;
+    }
     auto const presettled = s.settled || engine()->snd_settle_mode() == sender_settle_mode::settled;
     engine::send_options const o{.settled = s.settled,
                                  .notify_sent = presettled,
+                                 .resume = resume,
                                  .message_format = s.message_format,
-                                 .tag = s.tag,
+                                 .tag = tag,
                                  .state = {s.state},
                                  .context = &s};
     auto const made =
         s.stream ? engine()->send(*s.stream, o) : engine()->send(engine::payload{s.octets}, o);
     if (!made)
-        return drop(s, made.error(), refers_to());
+        return made.error();
     s.delivery = *made;
     if (s.stream)
         s.stream->set_send(&s);
-    sends_.push_back(s);
     s.has_credit = has_credit;
-    if (has_credit) {
-        core().deadlines().arm(s, s.timeout, core().now());
-    } else if (without_credit_count_++ == 0) {
-        without_credit_ = &s;
-    }
+    return {};
 }
 
 void sender_core::drop(send_request& s, std::error_code code, std::string what)
@@ -204,7 +225,7 @@ void sender_core::give_deadlines()
         s.has_credit = true;
         without_credit_ = static_cast<send_request*>(s.next_waiting);
         --without_credit_count_;
-        if (s.open)
+        if (s.open && !s.armed())
             core().deadlines().arm(s, s.timeout, core().now());
     }
 }
@@ -214,6 +235,8 @@ void sender_core::cancel(send_request& s, std::error_code why)
     auto const text =
         refers_to() + (why == sluice::error::timed_out ? ": send given up" : ": send cancelled");
     if (!s.delivery || reason_is_late()) {
+        if (s.was_whole)
+            why = make_error_code(sluice::error::outcome_unknown);
         answer_send(s, why, make_failure(why, text));
         if (!s.delivery)
             forget(s);
@@ -231,6 +254,9 @@ void sender_core::answer_send(send_request& s, std::error_code code, failure_ptr
     if (s.armed())
         core().deadlines().disarm(s);
     s.unbind();
+    o.set_possible_duplicate(s.possible_duplicate);
+    if (results_.wanted())
+        results_.publish({.code = code, .outcome = o});
     auto const left = outstanding_.fetch_sub(1, std::memory_order_relaxed) - 1;
     if (s.stream)
         s.stream->on_done(code, std::move(why), std::move(o));
@@ -304,7 +330,8 @@ void sender_core::on_detached(failure_ptr const& why)
         r = r->next_waiting;
         using state = engine::outgoing_state;
         auto const at = s.delivery ? s.delivery->state() : state::queued;
-        auto const whole = at == state::unsettled || at == state::answered || at == state::settled;
+        auto const whole =
+            s.was_whole || at == state::unsettled || at == state::answered || at == state::settled;
         if (whole && !unknown)
             unknown = std::make_shared<client::failure const>(
                 client::failure{.code = make_error_code(sluice::error::outcome_unknown),
@@ -316,6 +343,7 @@ void sender_core::on_detached(failure_ptr const& why)
         if (!s.delivery)
             forget(s);
     }
+    results_.close(why);
 }
 
 void sender_core::on_released()

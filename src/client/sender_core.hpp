@@ -53,6 +53,14 @@ private:
     engine::link_options to_engine() const override;
     std::string remote_address(engine::link const& l) const override;
     void on_event(engine::event const& e) override;
+    void on_attached() override;
+    bool may_come_back() const override { return options_.encoded_target.empty(); }
+    void on_lost() override;
+    bool is_lost(send_request& s);
+    void come_back(send_request& s);
+    bool conclude(send_request& s, raw_value state);
+    bytes unsettled(bool& incomplete) const;
+    std::error_code put(send_request& s, bool resume);
     void on_detached(failure_ptr const& why) override;
     void on_abandoned() override;
     void on_released() override;
@@ -71,6 +79,11 @@ private:
     send_request* without_credit_ =
         nullptr;  // the first of sends_ that has none, with all after it
     std::size_t without_credit_count_ = 0;
+    std::uint32_t next_tag_ = 0;  // of a link that may come back: none twice
+    notice_board<send_result> results_;
+
+public:
+    std::shared_ptr<notice_channel<send_result>> results();
 };
 
 /// One send. Holds the octets until the engine has them sent.
@@ -97,6 +110,9 @@ public:
     bool only_with_credit = false;
     bool has_credit = false;
     bool open = true;  // not answered
+    bool own_tag = false;
+    bool was_whole = false;  // on a link that was lost
+    bool possible_duplicate = false;
 };
 
 }  // namespace sluice::client::detail

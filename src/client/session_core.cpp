@@ -53,6 +53,10 @@ public:
         if (!begin())
             return s.on_ended(make_failure(make_error_code(sluice::error::operation_aborted),
                                            "begin was cancelled"));
+        if (on.away()) {  // begun with the others, when the connection is back
+            on.add(session_);
+            return on.deadlines().arm(*this, s.timeout_, on.now());
+        }
         auto made = on.engine().begin(to_engine(s.options_));
         if (!made)
             return s.on_ended(
@@ -219,6 +223,7 @@ void session_core::publish() noexcept
         return;
     std::uint64_t values[counter_count];
     std::memcpy(values, &engine_->counters(), sizeof values);
+    for (std::size_t i = 0; i < counter_count; ++i) values[i] += counted_before_[i];
     for (std::size_t i = 0; i < counter_count; ++i)
         if (published_[i].load(std::memory_order_relaxed) != values[i])
             published_[i].store(values[i], std::memory_order_relaxed);
@@ -242,6 +247,7 @@ void session_core::handle(engine::event const& e)
     case engine::event_kind::session_begun:
         if (ended())
             return;
+        connection_->deadlines().disarm(again_);
         if (phase() == detail::phase::opening)
             set_phase(detail::phase::open);
         if (auto* const request = std::exchange(begin_, nullptr))
@@ -250,6 +256,8 @@ void session_core::handle(engine::event const& e)
     case engine::event_kind::session_ended: {
         auto const self = shared_from_this();
         publish();
+        if (!ended() && is_by_connection(e.code) && connection_->is_curable(e.code))
+            return;  // it waits for the connection: see lose()
         on_ended(why_ended(e.code));
         return;
     }
@@ -257,15 +265,20 @@ void session_core::handle(engine::event const& e)
     }
 }
 
+/// Ended without a word of its own, and all at once: that is what the end of the connection does to
+/// it.
+bool session_core::is_by_connection(std::error_code code) const
+{
+    return code && code != sluice::error::session_ended_by_peer
+           && code != sluice::error::channel_max_exceeded
+           && engine_->state() == engine::session_state::ended;
+}
+
 failure_ptr session_core::why_ended(std::error_code code) const
 {
     auto error = engine_->error();
     auto const by_peer = code == sluice::error::session_ended_by_peer;
-    // Ended without a word of its own, and all at once: that is what the end of the connection does
-    // to it.
-    auto const by_connection = code && !by_peer && code != sluice::error::channel_max_exceeded
-                               && engine_->state() == engine::session_state::ended;
-    if (by_connection)
+    if (is_by_connection(code))
         return connection_->why_closed(code);
     if (by_peer)
         return make_failure(code, "session ended by the peer", std::move(error));
@@ -283,8 +296,42 @@ void session_core::adopt(engine::session& s)
     std::ignore = s.begin(to_engine(options_));
 }
 
+void session_core::lose()
+{
+    auto const self = shared_from_this();
+    if (ended())
+        return on_ended(failure());
+    if (phase() == detail::phase::closing)
+        return on_ended(make_failure(make_error_code(sluice::error::closed_locally),
+                                     "session ended by this side"));
+    publish();
+    for (std::size_t i = 0; i < counter_count; ++i)
+        counted_before_[i] = published_[i].load(std::memory_order_relaxed);
+    transactions_->forget();
+    connection_->deadlines().disarm(again_);
+    for (auto const& l : std::vector{links_}) l->lose(true);
+    if (auto* const gone = std::exchange(engine_, nullptr))
+        gone->context = nullptr;
+}
+
+void session_core::begin_again()
+{
+    auto const self = shared_from_this();
+    auto made = connection_->engine().begin(to_engine(options_));
+    if (!made)
+        return on_ended(make_failure(made.error(), "no session on the connection that came back"));
+    engine_ = *made;
+    engine_->context = this;
+    if (!begin_)
+        connection_->deadlines().arm(again_, timeout_, connection_->now());
+    for (auto const& l : std::vector{links_}) l->attach_again();
+}
+
 void session_core::begin_end(amqp_error why, bool overtake)
 {
+    if (!ended() && !engine_ && connection_->away())
+        return on_ended(make_failure(make_error_code(sluice::error::closed_locally),
+                                     "session ended by this side"));
     if (ended() || !engine_)
         return;
     set_phase(detail::phase::closing);
@@ -312,6 +359,7 @@ void session_core::on_ended(failure_ptr why)
     auto const self = shared_from_this();
     if (!ended())
         set_ended(why);
+    connection_->deadlines().disarm(again_);
     for (auto const& l : std::vector{links_}) l->on_ended(why);
     if (auto* const gone = std::exchange(engine_, nullptr)) {
         gone->context = nullptr;

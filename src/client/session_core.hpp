@@ -42,6 +42,10 @@ public:
     void add(std::shared_ptr<link_core> l) { links_.push_back(std::move(l)); }
     void remove(link_core& l) noexcept;
     void handle(engine::event const& e);
+    /// The connection is lost and will come back: the engine's session goes, this one stays.
+    void lose();
+    /// The connection is back.
+    void begin_again();
     /// The engine's session is gone, or never was.
     void on_ended(failure_ptr why);
     void begin_end(amqp_error why, bool overtake);
@@ -56,6 +60,16 @@ private:
     class end_request;
     class abandon_command;
     void apply(std::uint64_t what) override;
+    /// The begin that follows a recovery is not answered.
+    class again_timer final : public timed {
+    public:
+        explicit again_timer(session_core& of) : of_{of} {}
+        void on_time() override { of_.give_up(make_error_code(sluice::error::timed_out), "begin"); }
+
+    private:
+        session_core& of_;
+    };
+    bool is_by_connection(std::error_code code) const;
     failure_ptr why_ended(std::error_code code) const;
     void give_up(std::error_code why, char const* what);
     void settle_calls(failure_ptr const& why);
@@ -73,6 +87,8 @@ private:
     std::vector<std::shared_ptr<link_core>> links_;
     static constexpr std::size_t counter_count = sizeof(session_counters) / sizeof(std::uint64_t);
     std::atomic<std::uint64_t> published_[counter_count]{};
+    std::uint64_t counted_before_[counter_count]{};  // by engines that are gone
+    again_timer again_{*this};
 };
 
 }  // namespace sluice::client::detail

@@ -8,6 +8,7 @@
 #include <sluice/client/error.hpp>
 #include <sluice/client/listener.hpp>
 #include <sluice/client/options.hpp>
+#include <sluice/client/notifications.hpp>
 #include <sluice/client/outcome.hpp>
 #include <sluice/client/receiver.hpp>
 #include <sluice/client/sender.hpp>

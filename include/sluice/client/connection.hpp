@@ -1,6 +1,7 @@
 // A connection to one peer.
 #pragma once
 
+#include <sluice/client/notifications.hpp>
 #include <sluice/client/session.hpp>
 
 namespace sluice::client {
@@ -88,7 +89,20 @@ public:
     connection_counters counters() const noexcept;
     /// What its auditor has found; zeros if it is off.
     audit_counters audited() const noexcept;
-    /// Why it ended; null while it is open.
+    /// How often it has come back (see reconnect_options).
+    std::uint64_t reconnects() const noexcept;
+    /// Credentials for the next time that it connects; those that it was opened with stay in force
+    /// until then.
+    void set_credentials(std::string user, std::string password) const;
+
+    /// What becomes of it: open again, recovering, closed with the reason. 64 are kept.
+    notifications<state_change> state_changes() const;
+    /// Its end: one fact, the failure.
+    notifications<failure_ptr> closed() const;
+    /// The peer or the socket holds sends back, and no more. 64 are kept.
+    notifications<blocked_change> blocked() const;
+
+    /// Why it ended; null while it is open or recovering.
     failure_ptr error() const;
     executor get_executor() const;
 

@@ -51,6 +51,24 @@ enum class audit_mode : std::uint8_t {
     fatal,
 };
 
+/// Coming back by itself after a loss: docs/recovery.md says what comes back and what is
+/// guaranteed. Each delay is drawn at random between (1 - jitter) of it and the whole of it, the
+/// first one too, so that the clients of a server that has died do not come back all at once.
+struct reconnect_options {
+    /// Other places to try, in turn after the one given to connect(). Host and port only: options
+    /// and credentials are those of the connection.
+    std::vector<std::string> urls{};
+    milliseconds initial_delay{100};  ///< before the first attempt; the same URL again: `factor`
+    double factor = 2;                ///< by which the delay grows with each round over the URLs
+    double jitter = 0.5;              ///< 0 to 1: how much of a delay is random
+    milliseconds max_delay{30'000};
+    unsigned max_attempts = 0;                ///< of one recovery; 0: no limit
+    milliseconds give_up_after = no_timeout;  ///< of one recovery
+    /// How long the peer is asked to remember links that are away (a terminus whose own time-out is
+    /// 0 and whose expiry-policy is not "never"); resuming needs that. 0: not asked for.
+    std::chrono::seconds keep_links{120};
+};
+
 struct connection_options {
     std::optional<std::string> user{};      ///< instead of the URL's
     std::optional<std::string> password{};  ///< instead of the URL's
@@ -74,6 +92,9 @@ struct connection_options {
     std::vector<std::string> offered_capabilities{};
     std::vector<std::string> desired_capabilities{};
     bytes properties{};  ///< an encoded map, or empty
+    /// Unset: a lost connection ends everything on it. Set: everything comes back. With it,
+    /// connect() tries each URL once.
+    std::optional<reconnect_options> reconnect{};
 };
 
 struct session_options {

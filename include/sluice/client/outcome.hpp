@@ -37,6 +37,10 @@ public:
     bytes_view state() const noexcept;
     /// The peer settled the delivery (or we did, link_options allowing).
     bool settled() const noexcept { return settled_; }
+    /// It was sent again after a lost connection, and the peer may have had it before: see
+    /// docs/recovery.md.
+    bool possible_duplicate() const noexcept { return possible_duplicate_; }
+    void set_possible_duplicate(bool is) noexcept { possible_duplicate_ = is; }
 
     /// "accepted", "rejected: amqp:not-allowed: ..."
     std::string to_string() const;
@@ -48,6 +52,7 @@ private:
     struct details;
     outcome_kind kind_ = outcome_kind::none;
     bool settled_ = true;
+    bool possible_duplicate_ = false;
     std::shared_ptr<details const> details_;
 };
 

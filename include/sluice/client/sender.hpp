@@ -3,6 +3,7 @@
 
 #include <sluice/client/body_stream.hpp>
 #include <sluice/client/detail/reply.hpp>
+#include <sluice/client/notifications.hpp>
 #include <sluice/client/options.hpp>
 #include <sluice/client/outcome.hpp>
 #include <sluice/codec/message.hpp>
@@ -129,6 +130,8 @@ public:
     /// Sends without an outcome, as of a moment ago.
     std::size_t outstanding() const noexcept;
     /// Why it ended; null while it is open.
+    /// What comes of each send from now on, whoever called. 32 are kept.
+    notifications<send_result> outcomes() const;
     failure_ptr error() const;
     executor get_executor() const;
 

@@ -1,0 +1,149 @@
+// Deliveries that outlive their link: kept for the peer to send again, or stale. [2.6.13]
+#include "client/receiver_requests.hpp"
+#include "client/recovery.hpp"
+
+#include <sluice/codec/writer.hpp>
+
+namespace sluice::client::detail {
+
+/// The engine's side goes. The user's handle stays as it is: away, or stale.
+void receiver_core::keep_or_stale(delivery_core& d, bool stale)
+{
+    if (d.incoming)
+        d.incoming->context = nullptr;
+    d.incoming = nullptr;
+    d.away = !stale;
+    if (!stale)
+        return;
+    d.stale.store(true, std::memory_order_release);
+    auto const held = std::exchange(d.stated, false);
+    remove_record(d);
+    d.on_stale(failure());
+    if (held)
+        d.unref();
+}
+
+/// What nobody has taken the peer still has, too, and sends again; what it sent settled it has not.
+void receiver_core::drop_untaken()
+{
+    delivery_core* left = nullptr;
+    {
+        std::lock_guard const lock{mutex_};
+        delivery_core* kept_first = nullptr;
+        delivery_core* kept_last = nullptr;
+        inbox_size_ = inbox_bytes_ = 0;
+        for (auto* d = first_; d;) {
+            auto* const next = d->next_in_inbox;
+            if (d->settled) {
+                (kept_first ? kept_last->next_in_inbox : kept_first) = d;
+                kept_last = d;
+                d->next_in_inbox = nullptr;
+                ++inbox_size_;
+                inbox_bytes_ += d->octets().size();
+            } else {
+                d->next_in_inbox = left;
+                left = d;
+            }
+            d = next;
+        }
+        first_ = kept_first;
+        last_ = kept_last;
+        full_ = false;
+    }
+    while (auto* const d = left) {
+        left = d->next_in_inbox;
+        d->next_in_inbox = nullptr;
+        d->answered.store(true, std::memory_order_relaxed);
+        keep_or_stale(*d, true);
+        d->unref();
+    }
+}
+
+void receiver_core::on_lost()
+{
+    if (window_ == 0)
+        by_hand_ = drainers_.empty() ? engine()->credit() : 0;
+    if (!streamed())
+        std::erase_if(backlog_, [](auto const* d) { return !d->settled(); });
+    else
+        backlog_.clear();
+    move_to_inbox(true);
+    drop_untaken();
+    for (auto* d = records_; d;) {
+        auto* const next = d->next_record;
+        keep_or_stale(*d, streamed() || d->settled);
+        d = next;
+    }
+}
+
+/// What users hold, with the outcome where they have given one. As much as fits: the rest is stale.
+bytes receiver_core::unsettled(bool& incomplete) const
+{
+    constexpr std::byte null[]{std::byte{0x40}};
+    auto const room = unsettled_room();
+    bytes out;
+    map_writer map{out};
+    for (auto* d = records_; d; d = d->next_record) {
+        auto const state = d->stated ? d->stated_outcome() : raw_value{};
+        if (out.size() + d->tag.size + state.encoded.size() + 8 > room) {
+            incomplete = true;
+            break;
+        }
+        map.add(d->tag.view(), state.empty() ? raw_value{null} : state);
+    }
+    map.finish();
+    return out;
+}
+
+/// Credit as the user left it, and what is needed for the peer to send again what it knows of.
+void receiver_core::come_back()
+{
+    auto const& a = engine()->remote_attach();
+    unsettled_reader const theirs{a.unsettled, a.incomplete_unsettled};
+    auto expected = std::uint32_t{0};
+    for (auto* d = records_; d;) {
+        auto* const next = d->next_record;
+        if (theirs.find(d->tag.view()) || (theirs.given() && !theirs.complete()))
+            ++expected;
+        else
+            keep_or_stale(*d, true);
+        d = next;
+    }
+    if (window_ > 0)
+        engine()->set_credit_window(window_);
+    else if (by_hand_ + expected > 0)
+        engine()->set_credit(by_hand_ + expected);
+    by_hand_ = 0;
+    if (!drainers_.empty())
+        engine()->drain();
+    if (abandoned())
+        close_when_idle();
+}
+
+/// @returns true if the user has it already
+bool receiver_core::resume(engine::incoming_delivery& d)
+{
+    for (auto* r = records_; r; r = r->next_record) {
+        if (!r->away || !std::ranges::equal(r->tag.view(), d.tag()))
+            continue;
+        r->away = false;
+        r->incoming = &d;
+        d.context = r;
+        engine()->consume(d, d.body().size());
+        if (d.settled()) {  // the peer has our answer, or wants none
+            d.context = nullptr;
+            r->incoming = nullptr;
+            std::ignore = engine()->settle(d, {});
+            if (r->stated)
+                r->on_settled_by_peer();
+            else
+                keep_or_stale(*r, true);
+        } else if (r->stated) {
+            settle(*r);
+        }
+        return true;
+    }
+    return false;
+}
+
+}  // namespace sluice::client::detail

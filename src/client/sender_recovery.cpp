@@ -1,0 +1,148 @@
+// Sends that outlive their link: resumed through the peer's unsettled map, or sent again in order.
+// [2.6.13]
+#include "client/recovery.hpp"
+#include "client/sender_core.hpp"
+#include "client/stream_core.hpp"
+
+#include <sluice/codec/writer.hpp>
+
+namespace sluice::client::detail {
+
+/// Answers what cannot come back. @returns true if it did
+bool sender_core::is_lost(send_request& s)
+{
+    using state = engine::outgoing_state;
+    auto const at = s.delivery ? s.delivery->state() : state::queued;
+    auto const begun = s.delivery && s.delivery->sent_bytes() > 0;
+    auto const whole = at == state::unsettled || at == state::answered || at == state::settled;
+    auto const fail = [&](sluice::error e, char const* text) {
+        auto const code = make_error_code(e);
+        answer_send(s, code, make_failure(code, refers_to() + ": " + text));
+    };
+    if (!s.open)
+        return true;
+    if (engine::kind_of({s.state}) == outcome_kind::transactional) {
+        fail(error::transaction_rolled_back,
+             "the connection was lost, and the transaction with it");
+        return true;
+    }
+    if (s.stream && whole) {
+        fail(error::outcome_unknown,
+             "the connection was lost before the outcome of a streamed message came");
+        return true;
+    }
+    if (s.stream && begun) {
+        fail(error::connection_lost,
+             "the connection was lost in the middle of a streamed message, whose octets are gone; "
+             "send it again");
+        return true;
+    }
+    if (whole) {
+        auto const tag = s.delivery->tag();
+        s.tag.assign(tag.begin(), tag.end());
+    }
+    s.was_whole = s.was_whole || whole;
+    return false;
+}
+
+void sender_core::on_lost()
+{
+    without_credit_ = nullptr;
+    without_credit_count_ = 0;
+    for (auto* r = sends_.front(); r;) {
+        auto& s = static_cast<send_request&>(*r);
+        r = r->next_waiting;
+        auto const gone = is_lost(s);
+        if (s.delivery)
+            s.delivery->context = nullptr;
+        s.delivery = nullptr;
+        if (gone)
+            forget(s);
+    }
+}
+
+/// What was sent whole and has no outcome. As much as fits: the rest counts as not told.
+bytes sender_core::unsettled(bool& incomplete) const
+{
+    constexpr std::byte null[]{std::byte{0x40}};
+    auto const room = unsettled_room();
+    bytes out;
+    map_writer map{out};
+    for (auto* r = sends_.front(); r; r = r->next_waiting) {
+        auto const& s = static_cast<send_request const&>(*r);
+        if (!s.was_whole)
+            continue;
+        if (out.size() + s.tag.size() + 8 > room) {
+            incomplete = true;
+            break;
+        }
+        map.add(bytes_view{s.tag}, raw_value{null});
+    }
+    map.finish();
+    return out;
+}
+
+/// The peer has an outcome for it: it is told that we know. @returns false: it has none
+bool sender_core::conclude(send_request& s, raw_value state)
+{
+    auto const kind = engine::kind_of(state);
+    if (kind != outcome_kind::accepted && kind != outcome_kind::rejected
+        && kind != outcome_kind::released && kind != outcome_kind::modified)
+        return false;
+    std::ignore = engine()->send(engine::payload{{}, {}},
+                                 {.settled = true, .resume = true, .tag = s.tag, .state = state});
+    answer_send(s, {}, nullptr, outcome::from(kind, true, state));
+    forget(s);
+    return true;
+}
+
+/// Everything that has no outcome goes out again, in the order in which it was sent.
+void sender_core::on_attached()
+{
+    if (!comes_back() && sends_.empty())
+        return;
+    auto const& a = engine()->remote_attach();
+    unsettled_reader const theirs{a.unsettled, a.incomplete_unsettled};
+    // In mode second the peer keeps what it has until we settle it: what it does not know, it never
+    // had.
+    auto const sure = theirs.complete() && !engine()->options().incomplete_unsettled
+                      && engine()->rcv_settle_mode() == receiver_settle_mode::second;
+    for (auto* r = sends_.front(); r;) {
+        auto& s = static_cast<send_request&>(*r);
+        r = r->next_waiting;
+        if (s.delivery)
+            continue;  // of a link that the peer attached: sends need not wait for the event
+        auto resume = false;
+        if (s.was_whole) {
+            auto const known = theirs.find(s.tag);
+            if (known && conclude(s, *known))
+                continue;
+            resume = known.has_value();
+            if (!resume) {
+                s.possible_duplicate = s.possible_duplicate || !sure;
+                if (s.own_tag)
+                    s.tag.clear();  // a new delivery
+            }
+            s.was_whole = false;
+        }
+        if (auto const failed = put(s, resume)) {
+            answer_send(s, failed, make_failure(failed, refers_to()));
+            forget(s);
+        } else if (s.has_credit) {
+            if (!s.armed())
+                core().deadlines().arm(s, s.timeout, core().now());
+        } else if (without_credit_count_++ == 0) {
+            without_credit_ = &s;
+        }
+    }
+    if (abandoned())
+        on_abandoned();
+}
+
+std::shared_ptr<notice_channel<send_result>> sender_core::results()
+{
+    constexpr std::size_t kept = 32;
+    return results_.subscribe(completions(), kept);
+}
+
+}  // namespace sluice::client::detail
