@@ -71,6 +71,8 @@ if(TARGET sluice_command)
         COMMAND ${reproducer} --runs 1 --seconds 5 --min-transfers 20000 --min-flows 2000 --expect-wrap)
     sluice_add_interop_test(interrupt.node
         COMMAND python3 ${PROJECT_SOURCE_DIR}/interop/interrupt.py {program:reproducer} sluice)
-    set_tests_properties(interop.reproducer.node interop.interrupt.node
+    # The README's first example.
+    sluice_add_interop_test(example.hello BROKER sluice COMMAND hello "amqp://guest:guest@127.0.0.1:{port}" q)
+    set_tests_properties(interop.reproducer.node interop.interrupt.node interop.example.hello
         PROPERTIES ENVIRONMENT SLUICE=$<TARGET_FILE:sluice_command>)
 endif()
