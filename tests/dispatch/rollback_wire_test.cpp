@@ -51,29 +51,47 @@ private:
     bool let_go_ = false;
 };
 
-/// The dispositions up to the next flow that grants credit, as "first-last state"; and that credit.
+std::string_view name_of(disposition const& d)
+{
+    delivery_state state;
+    EXPECT_FALSE(decode(d.state, state));
+    return std::holds_alternative<modified>(state)   ? "modified"
+           : std::holds_alternative<released>(state) ? "released"
+           : std::holds_alternative<accepted>(state) ? "accepted"
+                                                     : "other";
+}
+
+/// The dispositions up to the next flow that grants credit, as "first-last state", and that credit.
+/// Neighbours of one state are one here, however many frames it took.
 std::string answers(scripted_peer& peer)
 {
-    std::string out;
+    struct range {
+        std::uint32_t first = 0;
+        std::uint32_t last = 0;
+        std::string_view state{};
+    };
+    std::vector<range> said;
     while (true) {
         auto const f = peer.next();
         bytes_view in{f.octets};
         if (f.descriptor() == descriptor_of<disposition>) {
             disposition d;
             EXPECT_FALSE(decode(in, d));
-            delivery_state state;
-            EXPECT_FALSE(decode(d.state, state));
-            auto const last = d.last.value_or(d.first);
-            out += std::to_string(d.first.value()) + '-' + std::to_string(last.value())
-                   + (std::holds_alternative<modified>(state)   ? " modified; "
-                      : std::holds_alternative<released>(state) ? " released; "
-                      : std::holds_alternative<accepted>(state) ? " accepted; "
-                                                                : " other; ");
+            range const r{d.first.value(), d.last.value_or(d.first).value(), name_of(d)};
+            if (!said.empty() && said.back().state == r.state && said.back().last + 1 == r.first)
+                said.back().last = r.last;
+            else
+                said.push_back(r);
         } else if (f.descriptor() == descriptor_of<flow>) {
             flow granted;
             EXPECT_FALSE(decode(in, granted));
-            if (granted.link_credit.value_or(0) > 0)
-                return out + "credit " + std::to_string(granted.link_credit.value());
+            if (granted.link_credit.value_or(0) == 0)
+                continue;
+            std::string out;
+            for (auto const& r : said)
+                out += std::to_string(r.first) + '-' + std::to_string(r.last) + ' '
+                       + std::string{r.state} + "; ";
+            return out + "credit " + std::to_string(granted.link_credit.value());
         }
     }
 }
