@@ -24,6 +24,8 @@ void core::add(consumer_id id, settings how)
     auto& s = seats_[id];
     s.id = id;
     s.how = how;
+    if (how.waits)
+        return;
     if (service_ != service::idle)  // it gets its credit with the others
         return world_.set_credit(id, 0);
     s.on_its_way = how.prefetch - std::min(how.prefetch, how.held);
@@ -64,13 +66,22 @@ std::vector<consumer_id> core::clear()
 
 void core::drop(seat& s)
 {
-    world_.set_credit(s.id, 0);
+    world_.stop(s.id);
     if (goes_back())
         return;
     for (auto* const it : s.waiting) {
         give_back(*it);
         finish(*it);
     }
+}
+
+void core::ready(consumer_id id)
+{
+    auto const at = seats_.find(id);
+    if (at == seats_.end())
+        return;
+    at->second.how.waits = false;
+    grant(at->second, true);
 }
 
 void core::list(seat& s)
@@ -90,7 +101,7 @@ std::size_t core::room(seat const& s) const noexcept
 /// In halves, so that not each message costs a flow.
 void core::grant(seat& s, bool all)
 {
-    if (service_ != service::idle || closed()
+    if (s.how.waits || service_ != service::idle || closed()
         || (how_.transacted && delivered_ >= how_.delivered_max))
         return;
     auto const more = static_cast<std::uint32_t>(room(s));

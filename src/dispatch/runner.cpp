@@ -94,21 +94,27 @@ std::shared_ptr<place> runner::add(std::shared_ptr<place> p, client::receiver fr
                              "the consumer is registered: unregister it first");
         p->registered = true;
         p->id = ++ids_;
+        ++p->round;
         p->owner = weak_from_this();
-        if (from)
+        if (from) {
             p->receiver = std::move(from);
+            p->stopping = nullptr;
+        }
     }
     // What had come before is no news to its credit.
     std::vector<client::delivery> here;
-    while (auto d = p->receiver.try_receive()) here.push_back(std::move(d));
+    if (!p->stopping)
+        while (auto d = p->receiver.try_receive()) here.push_back(std::move(d));
     places_[p->id] = p;
     core_.add(p->id, {.prefetch = p->options.prefetch,
                       .held = static_cast<std::uint32_t>(here.size()),
                       .listens = static_cast<bool>(p->on_message),
                       .browser = p->options.browser,
-                      .modified_offered = p->options.modified_offered});
+                      .modified_offered = p->options.modified_offered,
+                      .waits = p->stopping != nullptr});
     for (auto& d : here) take_in(p, std::move(d));
-    listen(*p);
+    if (!p->stopping)
+        listen(*p);
     wake();
     return p;
 }
@@ -121,17 +127,18 @@ void runner::listen(place const& p)
     });
 }
 
-/// Its receiver is its user's again.
-void runner::dismiss(place& p)
+/// `now`: its receiver is its user's again, and not only when it is quiet.
+void runner::dismiss(place& p, bool now)
 {
-    p.receiver.on_message({});
+    if (now)
+        p.receiver.on_message({});
     std::lock_guard const registered{p.mutex};
     p.registered = false;
 }
 
-void runner::dismiss_all()
+void runner::dismiss_all(bool now)
 {
-    for (auto const& [id, p] : std::exchange(places_, {})) dismiss(*p);
+    for (auto const& [id, p] : std::exchange(places_, {})) dismiss(*p, now);
 }
 
 void runner::remove(std::shared_ptr<place> const& p)
@@ -142,7 +149,7 @@ void runner::remove(std::shared_ptr<place> const& p)
         net::throw_error(make_error_code(error::not_found),
                          "the consumer is not registered with this dispatcher");
     core_.remove(p->id);
-    dismiss(*p);
+    dismiss(*p, false);
     places_.erase(at);
     wake();
     changed_.notify_all();
@@ -154,7 +161,7 @@ std::vector<std::shared_ptr<place>> runner::clear()
     check_open();
     std::vector<std::shared_ptr<place>> out;
     for (auto const id : core_.clear()) out.push_back(places_.at(id));
-    dismiss_all();
+    dismiss_all(false);
     wake();
     changed_.notify_all();
     return out;
@@ -219,7 +226,7 @@ void runner::look_around()
         if (auto const why = session_.error()) {
             text_ = why->text;
             core_.session_lost(why->code ? why->code : make_error_code(error::session_not_open));
-            dismiss_all();
+            dismiss_all(true);
             changed_.notify_all();
             wake();
         }
@@ -248,7 +255,7 @@ void runner::run(request_kind kind, milliseconds timeout)
     }
     --callers_;
     if (core_.closed())
-        dismiss_all();
+        dismiss_all(true);
     auto const why = r.result;
     core_.leave(r);
     wake();

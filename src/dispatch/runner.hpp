@@ -29,6 +29,7 @@ struct place {
     // ---- guarded by its owner's mutex
     std::uint64_t round = 0;  // of drains: an answer to an earlier one says nothing
     bool echo_asked = false;
+    std::shared_ptr<bool> stopping{};  // until its link is quiet after an unregistration
     std::uint64_t flows_before = 0;
 };
 
@@ -70,6 +71,7 @@ private:
     // links
     void set_credit(consumer_id of, std::uint32_t credit) override;
     void add_credit(consumer_id of, std::uint32_t more) override;
+    void stop(consumer_id of) override;
     void drain(consumer_id of) override;
     void discharge(bool fail) override;
     void declare() override;
@@ -83,12 +85,13 @@ private:
     bool wait(lock& l, std::condition_variable& on, clock::time_point until);
     void look_around();
     void give_up_drains();
+    void on_stopped(std::shared_ptr<place> const& p, std::shared_ptr<bool> const& which);
     void on_drained(std::shared_ptr<place> const& p, std::uint64_t round, std::error_code why);
     void on_discharged(std::uint64_t round, std::error_code why);
     void on_declared(std::uint64_t round, std::error_code why, client::transaction t);
     void listen(place const& p);
-    static void dismiss(place& p);
-    void dismiss_all();
+    static void dismiss(place& p, bool now);
+    void dismiss_all(bool now);
     void take_in(std::shared_ptr<place> const& p, client::delivery d);
     void check_open() const;
     [[noreturn]] void fail(std::error_code why) const;

@@ -17,6 +17,32 @@ void runner::add_credit(consumer_id of, std::uint32_t more)
 
 // ---- drain
 
+/// What is on its way comes to the handler, which finds no such consumer: it goes back in its order
+/// before the link gets credit again.
+void runner::stop(consumer_id of)
+{
+    auto const& p = places_.at(of);
+    p->stopping = std::make_shared<bool>(true);
+    p->receiver.async_drain([self = weak_from_this(), p, which = p->stopping](client::error_code) {
+        if (auto const r = self.lock())
+            r->on_stopped(p, which);
+    });
+}
+
+void runner::on_stopped(std::shared_ptr<place> const& p, std::shared_ptr<bool> const& which)
+{
+    lock const l{mutex_};
+    if (p->stopping != which)  // registered with another receiver since
+        return;
+    p->receiver.on_message({});
+    while (auto d = p->receiver.try_receive()) take_in(nullptr, std::move(d));
+    p->stopping = nullptr;
+    if (!places_.contains(p->id) || places_.at(p->id) != p)
+        return;
+    listen(*p);
+    core_.ready(p->id);
+}
+
 void runner::drain(consumer_id of)
 {
     auto const& p = places_.at(of);

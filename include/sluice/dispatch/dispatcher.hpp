@@ -95,8 +95,9 @@ public:
     /// @throws error::invalid_state if it is registered
     void register_consumer(consumer const& again);
     void register_consumer(consumer const& again, client::receiver from);
-    /// What waits for it is released; what was delivered to it stays until commit, rollback or
-    /// recover. Its receiver stays attached, without credit. @throws error::not_found
+    /// What waits for it and what is still on its way is released; what was delivered to it stays
+    /// until commit, rollback or recover. Its receiver stays attached, without credit.
+    /// @throws error::not_found
     consumer unregister_consumer(consumer const& c);
     /// Unregisters all, in the order in which they came: the first step of a recovery.
     std::vector<consumer> clear_consumers();

@@ -53,6 +53,7 @@ enum class answer : std::uint8_t {
 class links {
 public:
     virtual void set_credit(consumer_id of, std::uint32_t credit) = 0;
+    virtual void stop(consumer_id of) = 0;  ///< for good: a drain that nobody waits for
     virtual void add_credit(consumer_id of, std::uint32_t more) = 0;
     virtual void drain(consumer_id of) = 0;     ///< then core::drained()
     virtual void discharge(bool fail) = 0;      ///< then core::discharged()
@@ -87,6 +88,7 @@ struct settings {
     bool listens = true;     ///< else: takes messages by itself, with peek() and take()
     bool browser = false;
     bool modified_offered = true;
+    bool waits = false;  ///< no credit before ready(): a stop() of its link is still on its way
 };
 
 /// Messages that wait for one consumer, and the credit of its link.
@@ -164,6 +166,7 @@ public:
     // ---- what happened
 
     void drained(consumer_id id);
+    void ready(consumer_id id);
     void discharged(std::error_code why);
     void declared(std::error_code why);
     void session_lost(std::error_code why);
