@@ -47,6 +47,8 @@ public:
     /// untouched.
     bool push(command& c) noexcept;
     void push_flow(flow_request& r) noexcept;
+    /// Commands wait to be taken. What may not overtake them goes as a command then, too.
+    bool has_commands() const noexcept { return !queue_.empty() && !queue_.is_closed(); }
     void abandon(std::shared_ptr<connection_core> self);
     /// Lets go of `held` once the strand cannot have a flow request of it in hand any more.
     void release_later(std::shared_ptr<void> held) noexcept;

@@ -138,6 +138,38 @@ TEST(Receive, CreditByHandIsGrantedExactly)
     EXPECT_TRUE(rig.peer.skip_to<flow>()->echo);
 }
 
+TEST(Receive, CreditNeverOvertakesTheAnswersBeforeIt)
+{
+    client_rig rig;
+    auto const receiver = rig.receiver(by_hand());
+    std::uint32_t id = 0;
+    for (auto round = 0; round < 400; ++round) {  // a race, if it were one
+        receiver.set_credit(40);
+        while (rig.peer.skip_to<flow>()->link_credit != 40u) {}
+        std::vector<delivery> held;
+        for (auto i = 0; i < 40; ++i) rig.peer.deliver(id++, data_message("x"));
+        for (auto i = 0; i < 40; ++i) held.push_back(receiver.receive(milliseconds{10'000}));
+        for (auto const& d : held) d.release();
+        receiver.set_credit(1);
+        auto answered = 0u;
+        while (true) {
+            auto const f = rig.peer.next();
+            bytes_view in{f.octets};
+            if (f.descriptor() == descriptor_of<disposition>) {
+                disposition d;
+                ASSERT_FALSE(decode(in, d));
+                answered += d.last.value_or(d.first).value() - d.first.value() + 1;
+            } else if (f.descriptor() == descriptor_of<flow>) {
+                flow said;
+                ASSERT_FALSE(decode(in, said));
+                if (said.link_credit == 1u)
+                    break;
+            }
+        }
+        ASSERT_EQ(answered, 40u) << "in round " << round;
+    }
+}
+
 TEST(Receive, WhoWaitedForADrainFindsAllThatCameBeforeIt)
 {
     client_rig rig;
