@@ -7,7 +7,11 @@
 
 namespace sluice::dispatch::detail {
 
-core::~core() { forget_all(); }
+core::~core()
+{
+    forget_all();
+    delete hand_;  // forgotten, and kept for its listener
+}
 
 void core::change(lifecycle_event e)
 {
