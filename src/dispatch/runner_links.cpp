@@ -110,7 +110,8 @@ void runner::discharge(bool fail)
             r->on_discharged(round, why);
     };
     if (!transaction_) {
-        text_ = "there is no transaction, for its declaration has failed";
+        if (!fail)
+            text_ = "there is no transaction, for its declaration has failed";
         auto const code = fail ? std::error_code{} : make_error_code(error::invalid_state);
         return boost::asio::post(session_.get_executor(),
                                  [done = std::move(done), code] { done(code); });

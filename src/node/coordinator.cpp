@@ -100,7 +100,7 @@ void coordinator_link::discharge(engine::incoming_delivery& d, raw_value body)
         return refuse(d, condition::transaction_unknown_id,
                       "no transaction of this link has that id, or it is discharged already");
     auto const late = t->timed_out();
-    auto const done = asked.fail || (!late && t->commit());
+    auto const done = asked.fail.value_or(false) || (!late && t->commit());
     open_.erase(id);
     owner().core().end_transaction(id);
     if (done)

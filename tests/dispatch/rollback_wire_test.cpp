@@ -234,5 +234,16 @@ TEST(RollbackOnTheWire, CloseGivesEverythingBackAndTakesTheCreditAway)
     rig.peer.shut();
 }
 
+// ActiveMQ Artemis 2.40.0 answers a discharge whose `fail` is left out with a null pointer's text.
+TEST(RollbackOnTheWire, ADischargeThatCommitsSaysSo)
+{
+    auto const id = octets("id");
+    auto const written = encoded(discharge{.txn_id = id, .fail = false});
+    discharge read;
+    bytes_view in{written};
+    ASSERT_FALSE(decode(in, read));
+    EXPECT_EQ(read.fail, false);
+}
+
 }  // namespace
 }  // namespace sluice::test

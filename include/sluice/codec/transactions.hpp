@@ -13,7 +13,9 @@ struct declare {  // [4.5.2]
 };
 struct discharge {  // [4.5.3]
     bytes_view txn_id{};
-    bool fail = false;
+    /// Unset is as good as false by the standard; ActiveMQ Artemis 2.40.0 refuses a discharge
+    /// without.
+    std::optional<bool> fail{};
 };
 
 }  // namespace sluice
