@@ -175,8 +175,10 @@ void over_all_consumers(broker& b)
     auto const queue = b.queue("all");
     send(b.sender(queue), 1, 60);
     dispatch::dispatcher d{b.session(), {.mode = dispatch::acknowledge::by_user}};
-    auto const first = d.register_consumer(b.receiver(queue), {.prefetch = 10});
-    auto const second = d.register_consumer(b.receiver(queue), {.prefetch = 7});
+    auto const first =
+        d.register_consumer(b.receiver(queue), {.prefetch = 10, .modified_offered = modified});
+    auto const second =
+        d.register_consumer(b.receiver(queue), {.prefetch = 7, .modified_offered = modified});
     d.start();
     for (int i = 0; i < 4; ++i) std::ignore = first.receive(patience);
     for (int i = 0; i < 3; ++i) std::ignore = second.receive(patience);
@@ -214,11 +216,11 @@ int run(settings const& s, bool without_transactions)
         }
         std::fflush(stdout);
     };
-    check("consumers of one queue go back in one order", over_all_consumers);
     if (without_transactions) {
         check("a broker without transactions says so", refuses);
         return failed;
     }
+    check("consumers of one queue go back in one order", over_all_consumers);
     check("a message in hand and five on their way", in_hand);
     check(fmt::format("{} retirements and posts, rolled back and committed", s.count),
           [&](broker& b) { work_of(b, s.count); });

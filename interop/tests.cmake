@@ -76,3 +76,13 @@ if(TARGET sluice_command)
     set_tests_properties(interop.reproducer.node interop.interrupt.node interop.example.hello
         PROPERTIES ENVIRONMENT SLUICE=$<TARGET_FILE:sluice_command>)
 endif()
+
+# The dispatcher: what a rollback gives back comes again in its order; work in transactions.
+sluice_add_interop_test(rollback.node COMMAND rollback)
+foreach(broker IN ITEMS broker-j artemis)
+    sluice_add_interop_test(rollback.${broker} BROKER ${broker}
+        COMMAND rollback --url "amqp://guest:guest@127.0.0.1:{port}")
+endforeach()
+# It has no transactions and has to say so.
+sluice_add_interop_test(rollback.rabbitmq BROKER rabbitmq
+    COMMAND rollback --refuses --url "amqp://guest:guest@127.0.0.1:{port}")
