@@ -175,10 +175,8 @@ void over_all_consumers(broker& b)
     auto const queue = b.queue("all");
     send(b.sender(queue), 1, 60);
     dispatch::dispatcher d{b.session(), {.mode = dispatch::acknowledge::by_user}};
-    auto const first =
-        d.register_consumer(b.receiver(queue), {.prefetch = 10, .modified_offered = modified});
-    auto const second =
-        d.register_consumer(b.receiver(queue), {.prefetch = 7, .modified_offered = modified});
+    auto const first = d.register_consumer(b.receiver(queue), {.prefetch = 10});
+    auto const second = d.register_consumer(b.receiver(queue), {.prefetch = 7});
     d.start();
     for (int i = 0; i < 4; ++i) std::ignore = first.receive(patience);
     for (int i = 0; i < 3; ++i) std::ignore = second.receive(patience);
