@@ -1,7 +1,9 @@
 // Writes docs/state-machines.md and docs/state-machines.json from the tables that the engine runs
 // on, or (--check) says whether they are what the tables say.
+#include "state_machines_dispatch_text.hpp"
 #include "state_machines_text.hpp"
 
+#include <sluice/dispatch/states.hpp>
 #include <sluice/engine/states.hpp>
 
 #include <cstdio>
@@ -153,6 +155,9 @@ documents write_documents()
     add(describe(about_link, e::link_table, link_states, link_events));
     add(describe(about_outgoing, e::outgoing_table, outgoing_states, outgoing_events));
     add(describe(about_incoming, e::incoming_table, incoming_states, incoming_events));
+    namespace d = sluice::dispatch;
+    add(describe(about_lifecycle, d::lifecycle_table, lifecycle_states, lifecycle_events));
+    add(describe(about_service, d::service_table, service_states, service_events));
     out.markdown += rules_of_writing;
     out.json += "\n]}\n";
     return out;
