@@ -188,6 +188,35 @@ void over_all_consumers(broker& b)
     b.expect_content(queue, 1, 60);
 }
 
+/// Two at once on one session: what one posts and retires is no business of the other.
+void interleaved(broker& b)
+{
+    auto const queue = b.queue("two");
+    auto const in = b.queue("two.in");
+    auto const out = b.sender(queue);
+    send(b.sender(in), 1, 4);
+    auto const r = b.session().open_receiver(in);
+    auto const stays = b.session().begin_transaction();
+    auto const goes = b.session().begin_transaction();
+    for (int n = 1; n <= 4; ++n) {
+        auto const& t = n % 2 ? stays : goes;
+        out.send(std::to_string(n % 2 ? (n + 1) / 2 : 100 + n), t.posting());
+        auto const d = r.receive(patience);
+        require(number_of(d) == n, fmt::format("{} where {} was due", number_of(d), n));
+        t.accept(d);
+    }
+    goes.rollback();
+    stays.commit();
+    r.close();
+    b.expect_content(queue, 1, 2);
+    auto const other = b.session().open_receiver(in);
+    for (auto const n : {2, 4}) {
+        auto const d = other.receive(patience);
+        require(number_of(d) == n, fmt::format("{} where {} was due", number_of(d), n));
+        d.accept();
+    }
+}
+
 void refuses(broker& b)
 {
     try {
@@ -220,6 +249,7 @@ int run(settings const& s, bool without_transactions)
     }
     check("consumers of one queue go back in one order", over_all_consumers);
     check("a message in hand and five on their way", in_hand);
+    check("two transactions at once", interleaved);
     check(fmt::format("{} retirements and posts, rolled back and committed", s.count),
           [&](broker& b) { work_of(b, s.count); });
     return failed;
