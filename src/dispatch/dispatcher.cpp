@@ -41,7 +41,11 @@ client::delivery consumer::receive_now() const
     return r.owner->receive(*place_, r.id, milliseconds{0}, false);
 }
 
-client::receiver const& consumer::receiver() const noexcept { return place_->receiver; }
+client::receiver consumer::receiver() const
+{
+    std::lock_guard const lock{place_->mutex};
+    return place_->receiver;
+}
 
 std::size_t consumer::waiting() const
 {

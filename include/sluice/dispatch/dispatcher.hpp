@@ -35,7 +35,8 @@ public:
     /// @throws as receive()
     client::delivery receive_now() const;
 
-    client::receiver const& receiver() const noexcept;
+    /// @pre valid()
+    client::receiver receiver() const;
     /// Messages that wait for it here. 0 if it is not registered.
     std::size_t waiting() const;
     /// Messages that the peer may still send. 0 if it is not registered.
@@ -88,7 +89,8 @@ public:
     /// From now on the dispatcher handles the credit and the messages of `from`, which should be
     /// opened with credit_window 0 so that nothing comes before.
     /// @param on_message empty: the consumer takes messages with receive()
-    /// @throws error::invalid_argument for an invalid receiver, or one of another session
+    /// @pre `from` is of the dispatcher's session @throws error::invalid_argument for an invalid
+    /// one
     consumer register_consumer(client::receiver from, consumer_options options = {},
                                listener on_message = {});
     /// Registers one again, on its receiver or, after a loss, on a new one.
