@@ -113,6 +113,15 @@ public:
         }
         return !queued_.exchange(true, std::memory_order_acq_rel);
     }
+    /// Strand: what take() gave goes back below what has come since. @returns as merge()
+    bool put_back(std::uint64_t what) noexcept
+    {
+        auto word = word_.load(std::memory_order_relaxed);
+        while (!word_.compare_exchange_weak(word, merged(what, word, value_of(word)),
+                                            std::memory_order_acq_rel, std::memory_order_relaxed)) {
+        }
+        return !queued_.exchange(true, std::memory_order_acq_rel);
+    }
     /// Strand, after it was taken off the stack.
     std::uint64_t take() noexcept
     {
@@ -159,12 +168,22 @@ public:
     /// Strand.
     void apply_all()
     {
+        apply_if([] { return true; });
+    }
+    /// Strand. Those for which `may` is true once they are taken; the others stay.
+    template <class F>
+    void apply_if(F may)
+    {
         if (empty())
             return;
         auto* r = head_.exchange(nullptr, std::memory_order_seq_cst);
         while (r) {
             auto* const next = r->next_flow;  // read first: once taken, it may be pushed again
-            r->apply(r->take());
+            auto const what = r->take();
+            if (may())
+                r->apply(what);
+            else if (r->put_back(what))
+                push(*r);
             r = next;
         }
     }

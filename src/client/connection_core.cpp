@@ -20,6 +20,7 @@ clock_time read_clock() noexcept
 /// The connection whose turn it is on this thread.
 thread_local connection_core const* turning = nullptr;
 
+constexpr int passes_max = 64;  // over the commands, before their results are written
 constexpr int rounds_max = 64;  // of one turn, before other connections of the thread have theirs
 
 }  // namespace
@@ -186,19 +187,25 @@ void connection_core::end_turn()
     flush_answers();
 }
 
+/// Flows are not in the queue, but keep their order to it: they are applied after a take, so that
+/// those asked for before a command are here when it runs; and what was asked for before them is
+/// taken before anything is written, so that credit overtakes no answer.
 bool connection_core::run_commands()
 {
-    auto* c = queue_.take_all();
-    flows_.apply_all();  // after the take: what was asked for before a command is here when the
-                         // command runs
-    if (!c)
-        return false;
-    while (c) {
-        auto* const next = c->next_command;
-        c->execute(*this);
-        c = next;
+    auto any = false;
+    for (int pass = 0; pass < passes_max; ++pass) {
+        auto* c = queue_.take_all();
+        flows_.apply_all();
+        any = any || c;
+        while (c) {
+            auto* const next = c->next_command;
+            c->execute(*this);
+            c = next;
+        }
+        if (queue_.empty() || queue_.is_closed())
+            break;
     }
-    return true;
+    return any;
 }
 
 void connection_core::flush_answers()

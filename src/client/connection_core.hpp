@@ -47,8 +47,6 @@ public:
     /// untouched.
     bool push(command& c) noexcept;
     void push_flow(flow_request& r) noexcept;
-    /// Commands wait to be taken. What may not overtake them goes as a command then, too.
-    bool has_commands() const noexcept { return !queue_.empty() && !queue_.is_closed(); }
     void abandon(std::shared_ptr<connection_core> self);
     /// Lets go of `held` once the strand cannot have a flow request of it in hand any more.
     void release_later(std::shared_ptr<void> held) noexcept;
@@ -116,7 +114,11 @@ public:
         r->set(code, std::move(why), std::move(results)...);
         answer(queue, *r.release());
     }
-    void apply_flows() { flows_.apply_all(); }
+    /// In the middle of writing: those that no command before them waits for.
+    void apply_flows()
+    {
+        flows_.apply_if([this] { return queue_.empty(); });
+    }
     /// Why the connection ends, as far as it is known by now; the same from the first call on.
     failure_ptr why_closed(std::error_code code);
     /// `l` is told once the events at hand are handled.

@@ -92,11 +92,8 @@ void receiver_core::credit_request(std::uint64_t what, std::uint32_t value)
 {
     if (ended() || connection()->ended())
         return;
-    // Credit never overtakes the answers and drains that were asked for before it: a peer that had
-    // it first could send newer messages before those that come back.
-    auto const ordered = drains_.load(std::memory_order_acquire) > 0
-                         || ((what & mode_mask) != none && connection()->has_commands());
-    if (ordered) {
+    if (drains_.load(std::memory_order_acquire)
+        > 0) {  // else it would overtake the drain before it
         auto* const c = new credit_command{self(), what | value};
         if (!connection()->push(*c))
             c->refuse();
