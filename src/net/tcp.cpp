@@ -23,8 +23,14 @@ public:
     {
         error_code ignored;
         socket_.non_blocking(true, ignored);
-        if (auto const remote = socket_.remote_endpoint(ignored); !ignored)
+        if (auto const remote = socket_.remote_endpoint(ignored); !ignored) {
             peer_ = to_text(remote);
+            auto const& a = remote.address();
+            loopback_ =
+                a.is_loopback()
+                || (a.is_v6() && a.to_v6().is_v4_mapped()
+                    && asio::ip::make_address_v4(asio::ip::v4_mapped, a.to_v6()).is_loopback());
+        }
     }
 
     asio::any_io_executor get_executor() override { return socket_.get_executor(); }
@@ -57,10 +63,12 @@ public:
     }
 
     std::string peer() const override { return peer_; }
+    stream_security security() const override { return {.loopback = loopback_}; }
 
 private:
     tcp::socket socket_;
     std::string peer_;
+    bool loopback_ = false;
 };
 
 /// Resolver, socket and timer race; whoever ends it calls `done` and lets go of the rest.

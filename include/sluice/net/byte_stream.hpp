@@ -22,6 +22,18 @@ public:
     virtual void on_ready(readiness which, error_code ec) = 0;
 };
 
+/// How a stream is protected, and whom its peer has shown itself to be. Empty texts: not known.
+struct stream_security {
+    bool encrypted = false;  ///< TLS, this side's part of the handshake done
+    bool loopback = false;   ///< the peer's address is this machine's own (127.0.0.0/8, ::1)
+    std::string protocol{};  ///< "TLSv1.3"
+    std::string cipher{};    ///< "TLS_AES_256_GCM_SHA384"
+    /// Of the peer's certificate, and only if its chain was verified: its subject as in [RFC 4514]
+    /// ("CN=ann,O=Example"), and the last common name in it ("ann").
+    std::string peer_subject{};
+    std::string peer_common_name{};
+};
+
 /// Works by readiness: try, and wait if it would block. So that a connection with nothing to do
 /// holds no buffer.
 ///
@@ -48,6 +60,9 @@ public:
 
     /// The peer, for people: "127.0.0.1:5672".
     virtual std::string peer() const = 0;
+
+    /// True from the moment that the stream is handed over. Makes texts: not for each frame.
+    virtual stream_security security() const { return {}; }
 };
 
 }  // namespace sluice::net
