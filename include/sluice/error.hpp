@@ -1,6 +1,8 @@
 // What can go wrong, as one append-only list that every layer uses.
 #pragma once
 
+#include <sluice/export.hpp>
+
 #include <string>
 #include <system_error>
 #include <type_traits>
@@ -93,7 +95,7 @@ enum class error {
 };
 
 /// The category named "sluice".
-std::error_category const& sluice_category() noexcept;
+SLUICE_EXPORT std::error_category const& sluice_category() noexcept;
 
 inline std::error_code make_error_code(error e) noexcept
 {

@@ -4,6 +4,7 @@
 
 #include <sluice/audit/finding.hpp>
 #include <sluice/codec/types.hpp>
+#include <sluice/export.hpp>
 
 #include <array>
 #include <cstddef>
@@ -74,7 +75,7 @@ struct counters {
 ///
 /// Memory is bounded by `options`, whatever comes. Cutting the bytes elsewhere changes no finding.
 /// Distinct objects: safe to use concurrently. Shared object: unsafe. Throws only std::bad_alloc.
-class checker {
+class SLUICE_EXPORT checker {
 public:
     explicit checker(options const& o = {});
     ~checker();

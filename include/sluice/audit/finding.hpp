@@ -2,6 +2,7 @@
 #pragma once
 
 #include <sluice/audit/rule.hpp>
+#include <sluice/export.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -23,14 +24,14 @@ inline constexpr direction opposite(direction d) noexcept
 }
 
 /// "client->server" or "server->client".
-std::string_view name(direction d) noexcept;
+SLUICE_EXPORT std::string_view name(direction d) noexcept;
 
 /// One breach, with the frame that shows it and the numbers.
 ///
 /// `direction` is the way that the frame at fault went: its sender is who is wrong. Where something
 /// did *not* come (an answer, a heartbeat) it is the way that it should have come, and the frame is
 /// the last one that did.
-struct finding {
+struct SLUICE_EXPORT finding {
     time_point time{};
     audit::direction direction = direction::from_client;
     audit::rule rule = rule::count_;

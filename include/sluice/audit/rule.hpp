@@ -1,6 +1,8 @@
 // The rules that the checker knows: a stable short name, a section of the standard, how grave.
 #pragma once
 
+#include <sluice/export.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -102,12 +104,12 @@ struct rule_info {
 };
 
 /// All rules, in the order of the enumeration.
-std::span<rule_info const> rules() noexcept;
+SLUICE_EXPORT std::span<rule_info const> rules() noexcept;
 
 /// @pre `r` is a rule.
-rule_info const& info(rule r) noexcept;
+SLUICE_EXPORT rule_info const& info(rule r) noexcept;
 
 /// "violation" or "suspicious".
-std::string_view name(severity s) noexcept;
+SLUICE_EXPORT std::string_view name(severity s) noexcept;
 
 }  // namespace sluice::audit

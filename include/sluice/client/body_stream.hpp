@@ -5,6 +5,7 @@
 #include <sluice/client/detail/reply.hpp>
 #include <sluice/client/options.hpp>
 #include <sluice/client/outcome.hpp>
+#include <sluice/export.hpp>
 
 #include <span>
 #include <string_view>
@@ -14,7 +15,7 @@ namespace sluice::client {
 /// Made by sender::stream(). Copies refer to the same message. If the last handle goes before
 /// finish(), the delivery is aborted. Thread-safe; the order of writes from several threads is
 /// theirs to see to.
-class body_stream {
+class SLUICE_EXPORT body_stream {
 public:
     body_stream() noexcept = default;
 

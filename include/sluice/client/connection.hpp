@@ -3,12 +3,13 @@
 
 #include <sluice/client/notifications.hpp>
 #include <sluice/client/session.hpp>
+#include <sluice/export.hpp>
 
 namespace sluice::client {
 
 /// A handle on a connection; copies refer to the same one. Thread-safe. Once the last handle on it,
 /// its sessions and their links is gone, it is closed.
-class connection {
+class SLUICE_EXPORT connection {
 public:
     connection() noexcept = default;
     bool valid() const noexcept { return core_ != nullptr; }

@@ -3,6 +3,7 @@
 
 #include <sluice/client/connection.hpp>
 #include <sluice/client/listener.hpp>
+#include <sluice/export.hpp>
 
 namespace sluice::client {
 
@@ -12,7 +13,7 @@ namespace sluice::client {
 /// lets handlers that run finish, and joins its threads (not the one that it is destroyed on).
 ///
 /// `SLUICE_TRACE=frames` in the environment prints every frame to standard error, one line each.
-class container {
+class SLUICE_EXPORT container {
 public:
     explicit container(container_options options = {});
     explicit container(std::string id);

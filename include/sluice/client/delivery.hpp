@@ -5,6 +5,7 @@
 #include <sluice/client/options.hpp>
 #include <sluice/client/outcome.hpp>
 #include <sluice/codec/message.hpp>
+#include <sluice/export.hpp>
 
 #include <string_view>
 
@@ -26,7 +27,7 @@ struct modification {
 ///
 /// Distinct handles: safe to use concurrently. Answers to one delivery from several threads: the
 /// first one counts.
-class delivery {
+class SLUICE_EXPORT delivery {
 public:
     delivery() noexcept = default;
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <sluice/client/connection.hpp>
+#include <sluice/export.hpp>
 
 #include <functional>
 #include <string_view>
@@ -37,7 +38,7 @@ struct listener_options {
 
 /// What a request object has in common: answered once; the first answer counts. One that goes
 /// without an answer is refused. Thread-safe.
-class peer_request {
+class SLUICE_EXPORT peer_request {
 public:
     bool answered() const noexcept;
 
@@ -47,7 +48,7 @@ protected:
 };
 
 /// A peer has opened. [2.7.1]
-class connection_request : public peer_request {
+class SLUICE_EXPORT connection_request : public peer_request {
 public:
     std::string const& container_id() const noexcept;
     std::string const& hostname() const noexcept;
@@ -71,7 +72,7 @@ private:
 };
 
 /// A peer has begun a session. [2.7.2]
-class session_request : public peer_request {
+class SLUICE_EXPORT session_request : public peer_request {
 public:
     /// @returns the session; when the last handle on it and on its links goes, it is ended
     session accept(session_options options = {}) const;
@@ -84,7 +85,7 @@ private:
 };
 
 /// A peer has attached a link. [2.7.3]
-class link_request : public peer_request {
+class SLUICE_EXPORT link_request : public peer_request {
 public:
     std::string const& name() const noexcept;
     /// The peer sends: accept_receiver() is the answer, else accept_sender().
@@ -133,7 +134,7 @@ struct server_handlers {
 
 /// A handle on a listener; copies refer to the same one. Thread-safe. It stops taking connections
 /// in when the last handle goes; those that are open stay. Made by container::listen().
-class listener {
+class SLUICE_EXPORT listener {
 public:
     listener() noexcept = default;
     bool valid() const noexcept { return core_ != nullptr; }

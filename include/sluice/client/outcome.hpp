@@ -3,6 +3,7 @@
 
 #include <sluice/client/error.hpp>
 #include <sluice/engine/delivery.hpp>
+#include <sluice/export.hpp>
 
 namespace sluice::client {
 
@@ -11,7 +12,7 @@ using engine::outcome_kind;
 /// The peer's word on a delivery. That it was rejected, released or modified is a value and not an
 /// error of the call: the call did what it was asked to. Cheap to move. Distinct objects: safe to
 /// use concurrently.
-class outcome {
+class SLUICE_EXPORT outcome {
 public:
     outcome() noexcept = default;
     explicit outcome(outcome_kind kind, bool settled = true) noexcept

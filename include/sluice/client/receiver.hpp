@@ -4,6 +4,7 @@
 #include <sluice/client/delivery.hpp>
 #include <sluice/client/detail/reply.hpp>
 #include <sluice/client/options.hpp>
+#include <sluice/export.hpp>
 
 #include <functional>
 
@@ -15,7 +16,7 @@ namespace sluice::client {
 /// Credit: with `credit_window` (the default), deliveries held by you and deliveries on their way
 /// are kept at that number together. With `credit_window = 0` you grant by hand. A delivery counts
 /// as held until it is answered.
-class receiver {
+class SLUICE_EXPORT receiver {
 public:
     receiver() noexcept = default;
     bool valid() const noexcept { return core_ != nullptr; }

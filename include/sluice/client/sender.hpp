@@ -7,6 +7,7 @@
 #include <sluice/client/options.hpp>
 #include <sluice/client/outcome.hpp>
 #include <sluice/codec/message.hpp>
+#include <sluice/export.hpp>
 #include <sluice/result.hpp>
 
 #include <string_view>
@@ -34,7 +35,7 @@ struct encoded_message {
 /// error::timed_out, error::operation_aborted (cancelled before its last frame was written: it is
 /// withdrawn, or aborted on the wire, and the peer never has it), error::outcome_unknown
 /// (cancelled, out of time, or the link ended after that: the peer may have it).
-class sender {
+class SLUICE_EXPORT sender {
 public:
     sender() noexcept = default;
     bool valid() const noexcept { return core_ != nullptr; }

@@ -5,6 +5,7 @@
 #include <sluice/client/receiver.hpp>
 #include <sluice/client/sender.hpp>
 #include <sluice/client/transaction.hpp>
+#include <sluice/export.hpp>
 
 namespace sluice::client {
 
@@ -14,7 +15,7 @@ namespace sluice::client {
 /// Opening a link: on the deadline (link_options::timeout) or when cancelled, the link is detached
 /// and the call completes with error::timed_out or error::operation_aborted at once; a late answer
 /// is dropped. On failure the handle that comes with the error tells the cause: error().
-class session {
+class SLUICE_EXPORT session {
 public:
     session() noexcept = default;
     bool valid() const noexcept { return core_ != nullptr; }

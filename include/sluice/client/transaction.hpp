@@ -3,6 +3,7 @@
 
 #include <sluice/client/delivery.hpp>
 #include <sluice/client/sender.hpp>
+#include <sluice/export.hpp>
 
 namespace sluice::client {
 
@@ -26,7 +27,7 @@ class transaction_core;
 /// The end of the session or connection, and the peer's time-out, roll it back: commit() then fails
 /// with error::transaction_rolled_back, or with error::transaction_in_doubt when it was on its way
 /// already and no answer came.
-class transaction {
+class SLUICE_EXPORT transaction {
 public:
     transaction() noexcept = default;
     bool valid() const noexcept { return core_ != nullptr; }

@@ -10,6 +10,7 @@
 #include <sluice/codec/scalars.hpp>
 #include <sluice/codec/transactions.hpp>
 #include <sluice/error.hpp>
+#include <sluice/export.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -26,7 +27,7 @@ inline constexpr unsigned decode_depth_max = 32;
 inline constexpr std::uint32_t zero_width_elements_max = 1024;
 
 /// Where decoding failed, for the text of an error. Only filled when decoding fails.
-struct decode_fault {
+struct SLUICE_EXPORT decode_fault {
     std::error_code code;
     std::string_view composite;   ///< such as "transfer"; static storage
     std::string_view field;       ///< such as "delivery-id"; empty if it was none
@@ -36,7 +37,7 @@ struct decode_fault {
 
 /// The performative or SASL frame that starts `in`, by its descriptor; 0 if there is none.
 /// Symbolic descriptors ("amqp:open:list") are recognised as well and give the same number.
-std::uint64_t peek_descriptor(bytes_view in) noexcept;
+SLUICE_EXPORT std::uint64_t peek_descriptor(bytes_view in) noexcept;
 
 // For each composite T (listed by the macro below):
 //
@@ -87,10 +88,10 @@ SLUICE_COMPOSITE(properties)
 /// The state in `raw`: received, accepted, … transactional-state. Absent, null and a described type
 /// that is none of them give monostate. [3.4, 4.5]
 /// @returns a codec error if it is malformed.
-std::error_code decode(raw_value raw, delivery_state& out) noexcept;
+SLUICE_EXPORT std::error_code decode(raw_value raw, delivery_state& out) noexcept;
 /// Monostate is written as null.
-std::size_t encoded_size_bound(delivery_state const& value) noexcept;
-std::byte* encode(delivery_state const& value, std::byte* out) noexcept;
+SLUICE_EXPORT std::size_t encoded_size_bound(delivery_state const& value) noexcept;
+SLUICE_EXPORT std::byte* encode(delivery_state const& value, std::byte* out) noexcept;
 
 #undef SLUICE_COMPOSITE
 
@@ -114,6 +115,6 @@ bytes encoded(T const& value)
 }
 
 /// Moves `in` past one value of any type, checking sizes, counts and depth.
-std::error_code skip_value(bytes_view& in) noexcept;
+SLUICE_EXPORT std::error_code skip_value(bytes_view& in) noexcept;
 
 }  // namespace sluice

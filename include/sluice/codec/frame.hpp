@@ -3,6 +3,7 @@
 
 #include <sluice/codec/types.hpp>
 #include <sluice/error.hpp>
+#include <sluice/export.hpp>
 
 namespace sluice {
 
@@ -44,6 +45,6 @@ inline void write_frame_header(std::byte* out, std::uint32_t size, frame_type ty
 }
 
 /// "AMQP", the protocol id, 1, 0, 0. [2.2]
-std::array<std::byte, 8> protocol_header(protocol_id id) noexcept;
+SLUICE_EXPORT std::array<std::byte, 8> protocol_header(protocol_id id) noexcept;
 
 }  // namespace sluice

@@ -3,6 +3,7 @@
 
 #include <sluice/codec/message_view.hpp>
 #include <sluice/codec/value.hpp>
+#include <sluice/export.hpp>
 
 namespace sluice {
 
@@ -44,7 +45,7 @@ struct sequence_body {
 ///     m.application_properties["k"] = 5;
 ///
 /// Where every nanosecond counts, write with message_writer and read with message_view.
-struct message {
+struct SLUICE_EXPORT message {
     sluice::header header{};
     value_map delivery_annotations{};
     value_map message_annotations{};
@@ -73,27 +74,28 @@ struct message {
     /// The body if it is one value; nullptr if it is of another kind.
     value const* body_value() const noexcept { return std::get_if<value>(&body); }
 
-    friend bool operator==(message const& a, message const& b);
+    friend SLUICE_EXPORT bool operator==(message const& a, message const& b);
 };
 
 /// Decodes all of `encoded` as one message. Memory stays in proportion to the input.
 /// @returns a codec error of error.hpp as for message_view, also for a content that its type does
 ///     not allow; then `out` is unspecified, and `fault` (if given) says where.
-std::error_code decode(bytes_view encoded, message& out, decode_fault* fault = nullptr);
+SLUICE_EXPORT std::error_code decode(bytes_view encoded, message& out,
+                                     decode_fault* fault = nullptr);
 
 /// An upper bound of what encode(m, out) writes.
-std::size_t encoded_size_bound(message const& m) noexcept;
+SLUICE_EXPORT std::size_t encoded_size_bound(message const& m) noexcept;
 
 /// Writes the shortest encoding; sections in which nothing is set are left out. Annotations whose
 /// keys are strings are written with symbols as keys.
 /// @pre `out` has encoded_size_bound(m) bytes of room.
 /// @returns the end of what was written.
-std::byte* encode(message const& m, std::byte* out) noexcept;
+SLUICE_EXPORT std::byte* encode(message const& m, std::byte* out) noexcept;
 
 /// Appends the encoding to a buffer.
 inline void encode(message const& m, bytes& to) { append(to, m); }
 
 /// Readable text for traces: sections that are set, one after the other.
-std::string to_string(message const& m);
+SLUICE_EXPORT std::string to_string(message const& m);
 
 }  // namespace sluice

@@ -3,6 +3,7 @@
 
 #include <sluice/codec/codec.hpp>
 #include <sluice/codec/reader.hpp>
+#include <sluice/export.hpp>
 
 namespace sluice {
 
@@ -12,7 +13,7 @@ enum class body_kind : std::uint8_t { none, data, sequence, value };
 /// All sections of an encoded message; refers to the bytes that it was decoded from.
 ///
 /// Sections that the message does not have are as if all their fields were unset.
-struct message_view {
+struct SLUICE_EXPORT message_view {
     sluice::header header{};
     raw_value delivery_annotations{};  ///< a map; read it with map_reader
     raw_value message_annotations{};   ///< a map
@@ -45,7 +46,7 @@ private:
 /// Reads the contents of the body's sections one after the other: binaries, lists, or one value.
 ///
 ///     for (body_reader body{message}; auto const section = body.next();) use(*section);
-class body_reader {
+class SLUICE_EXPORT body_reader {
 public:
     explicit body_reader(message_view const& m) noexcept : rest_{m.encoded_body} {}
 
@@ -60,7 +61,7 @@ private:
 /// @returns a codec error of error.hpp, among them invalid_section_order for sections that are out
 ///     of order, there twice, or for a body of several kinds; then `out` is unspecified, and
 ///     `fault` (if given) says where.
-std::error_code decode(bytes_view encoded, message_view& out,
-                       decode_fault* fault = nullptr) noexcept;
+SLUICE_EXPORT std::error_code decode(bytes_view encoded, message_view& out,
+                                     decode_fault* fault = nullptr) noexcept;
 
 }  // namespace sluice

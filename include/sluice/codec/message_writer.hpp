@@ -2,6 +2,7 @@
 #pragma once
 
 #include <sluice/codec/writer.hpp>
+#include <sluice/export.hpp>
 
 #include <cassert>
 
@@ -11,7 +12,7 @@ namespace detail {
 
 /// Fills in the header of a map whose short form has been left free, and moves the content if it
 /// needs the long one. @returns the end of the map.
-std::byte* finish_map(std::byte* header, std::byte* end, std::size_t count) noexcept;
+SLUICE_EXPORT std::byte* finish_map(std::byte* header, std::byte* end, std::size_t count) noexcept;
 
 }  // namespace detail
 
@@ -22,7 +23,7 @@ std::byte* finish_map(std::byte* header, std::byte* end, std::size_t count) noex
 /// A message needs a body: at least one data or sequence section, or one value.
 ///
 ///     message_writer{to}.header({.durable = true}).application_property("n", 5).data(payload);
-class message_writer {
+class SLUICE_EXPORT message_writer {
 public:
     explicit message_writer(bytes& to) noexcept : to_{&to}, at_{to.data() + to.size()}, end_{at_} {}
     message_writer(message_writer const&) = delete;

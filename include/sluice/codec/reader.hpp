@@ -5,6 +5,7 @@
 #pragma once
 
 #include <sluice/codec/scalars.hpp>
+#include <sluice/export.hpp>
 
 namespace sluice {
 
@@ -38,10 +39,10 @@ enum class value_type : std::uint8_t {
 };
 
 /// The standard's name of the type, such as "ulong".
-std::string_view to_string(value_type type) noexcept;
+SLUICE_EXPORT std::string_view to_string(value_type type) noexcept;
 
 /// The type of an encoded value; nullopt if there is none or its format code is unknown.
-std::optional<value_type> type_of(raw_value raw) noexcept;
+SLUICE_EXPORT std::optional<value_type> type_of(raw_value raw) noexcept;
 
 inline bool is_null(raw_value raw) noexcept
 {
@@ -64,22 +65,22 @@ inline std::optional<std::string_view> as_text(raw_value raw) noexcept
 }
 
 /// An integer of any width, signed or not, that fits into 64 bits with a sign.
-std::optional<std::int64_t> as_integer(raw_value raw) noexcept;
+SLUICE_EXPORT std::optional<std::int64_t> as_integer(raw_value raw) noexcept;
 
 /// A described value taken apart. [1.2]
-struct described_view {
+struct SLUICE_EXPORT described_view {
     raw_value descriptor{};
     raw_value content{};
 
     /// Whether the descriptor is this number or this symbol; the standard gives types both.
     bool is(std::uint64_t number, symbol name) const noexcept;
 };
-std::optional<described_view> as_described(raw_value raw) noexcept;
+SLUICE_EXPORT std::optional<described_view> as_described(raw_value raw) noexcept;
 
 namespace detail {
 
 /// What list_reader and map_reader share: elements one after the other.
-class element_reader {
+class SLUICE_EXPORT element_reader {
 public:
     /// Elements that have not been read yet.
     std::size_t left() const noexcept { return left_; }
@@ -149,7 +150,7 @@ public:
 /// Reads a map in the order of the wire. Absent and null are read as an empty map.
 ///
 ///     for (map_reader map{raw}; auto const entry = map.next();) use(entry->key, entry->value);
-class map_reader : public detail::element_reader {
+class SLUICE_EXPORT map_reader : public detail::element_reader {
 public:
     struct entry {
         raw_value key{};

@@ -1,6 +1,8 @@
 // The primitive AMQP types as C++ sees them, and views of encoded values. [1.6]
 #pragma once
 
+#include <sluice/export.hpp>
+
 #include <array>
 #include <compare>
 #include <cstddef>
@@ -16,7 +18,7 @@ using bytes_view = std::span<std::byte const>;
 using bytes = std::vector<std::byte>;
 
 /// Equality of content; spans have none of their own.
-bool same_bytes(bytes_view a, bytes_view b) noexcept;
+SLUICE_EXPORT bool same_bytes(bytes_view a, bytes_view b) noexcept;
 
 /// An ASCII name from a constrained domain; refers to memory of somebody else. [1.6.21]
 struct symbol {
@@ -63,7 +65,7 @@ struct raw_value {
 /// A `multiple="true"` field of symbols: what came from the wire, or an array of yours. [1.4]
 ///
 /// On the wire null, one bare symbol and an array are all legal; the functions treat them alike.
-struct symbols {
+struct SLUICE_EXPORT symbols {
     std::span<symbol const> items;  ///< To send; ignored when `encoded` is not empty.
     raw_value encoded;              ///< As received.
 

@@ -3,6 +3,7 @@
 
 #include <sluice/codec/codec.hpp>
 #include <sluice/codec/reader.hpp>
+#include <sluice/export.hpp>
 
 #include <memory>
 #include <variant>
@@ -23,7 +24,7 @@ using value_list = std::vector<value>;
 /// A map that keeps the order of its entries, as the standard wants. [1.6.23]
 ///
 /// Lookups walk over the entries: maps on the wire are short.
-class value_map {
+class SLUICE_EXPORT value_map {
 public:
     using entry = std::pair<value, value>;
 
@@ -57,7 +58,7 @@ public:
     entry& add_null();
 
     /// Same entries in the same order.
-    friend bool operator==(value_map const& a, value_map const& b) noexcept;
+    friend SLUICE_EXPORT bool operator==(value_map const& a, value_map const& b) noexcept;
 
 private:
     std::vector<entry> entries_;
@@ -97,7 +98,7 @@ struct storage_of;  // the alternative of value's variant that holds a T
 /// One value of any type of part 1. Null unless it is given something.
 ///
 /// Distinct objects: safe to use concurrently. Shared object: unsafe.
-class value {
+class SLUICE_EXPORT value {
 public:
     value() noexcept = default;
     // NOLINTBEGIN(google-explicit-constructor): what a value can hold is a value
@@ -155,7 +156,7 @@ public:
     std::optional<std::int64_t> integer() const noexcept;
 
     /// Same type and same content; floating-point numbers are the same if their bits are.
-    friend bool operator==(value const& a, value const& b) noexcept;
+    friend SLUICE_EXPORT bool operator==(value const& a, value const& b) noexcept;
 
 private:
     // In the order of value_type.
@@ -217,29 +218,29 @@ inline void value_map::add(value key, value content)
 /// @returns a codec error of error.hpp; then `in` is unchanged and `out` null. Arrays of elements
 ///     without octets may hold `zero_width_elements_max` elements, or as many as the input has
 ///     octets, in all; more are too_many_elements.
-std::error_code decode(bytes_view& in, value& out);
+SLUICE_EXPORT std::error_code decode(bytes_view& in, value& out);
 
 /// An upper bound of what encode(v, out) writes.
-std::size_t encoded_size_bound(value const& v) noexcept;
+SLUICE_EXPORT std::size_t encoded_size_bound(value const& v) noexcept;
 
 /// Writes the shortest encoding. An array's elements have one constructor: the shortest that fits
 /// all of them. An item of another type than the array's is written as that type's zero.
 /// @pre `out` has encoded_size_bound(v) bytes of room; nesting is at most decode_depth_max.
 /// @returns the end of what was written.
-std::byte* encode(value const& v, std::byte* out) noexcept;
+SLUICE_EXPORT std::byte* encode(value const& v, std::byte* out) noexcept;
 
 // The same for a list or a map alone.
-std::size_t encoded_size_bound(value_list const& v) noexcept;
-std::byte* encode(value_list const& v, std::byte* out) noexcept;
-std::size_t encoded_size_bound(value_map const& v) noexcept;
-std::byte* encode(value_map const& v, std::byte* out) noexcept;
+SLUICE_EXPORT std::size_t encoded_size_bound(value_list const& v) noexcept;
+SLUICE_EXPORT std::byte* encode(value_list const& v, std::byte* out) noexcept;
+SLUICE_EXPORT std::size_t encoded_size_bound(value_map const& v) noexcept;
+SLUICE_EXPORT std::byte* encode(value_map const& v, std::byte* out) noexcept;
 /// A map of annotations: keys that are strings are written as symbols, which they have to be.
 /// [3.2.10]
-std::byte* encode_annotations(value_map const& v, std::byte* out) noexcept;
+SLUICE_EXPORT std::byte* encode_annotations(value_map const& v, std::byte* out) noexcept;
 
 /// Readable text for traces, such as `{"a": 1, :b: [true, 0x00ff]}`.
-std::string to_string(value const& v);
+SLUICE_EXPORT std::string to_string(value const& v);
 /// The same for an encoded value; says so if it is malformed.
-std::string to_string(raw_value raw);
+SLUICE_EXPORT std::string to_string(raw_value raw);
 
 }  // namespace sluice

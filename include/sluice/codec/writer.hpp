@@ -2,22 +2,23 @@
 #pragma once
 
 #include <sluice/codec/codec.hpp>
+#include <sluice/export.hpp>
 
 namespace sluice {
 
 namespace detail {
 
 /// Reserves the header of a list or map at the end of `to`. @returns where it is.
-std::size_t begin_compound(bytes& to);
+SLUICE_EXPORT std::size_t begin_compound(bytes& to);
 /// Fills it in, in its short form if that is possible. `code8` is list8's or map8's format code.
-void end_compound(bytes& to, std::size_t at, std::uint8_t code8, std::size_t count);
+SLUICE_EXPORT void end_compound(bytes& to, std::size_t at, std::uint8_t code8, std::size_t count);
 
 }  // namespace detail
 
 /// Appends a list to a buffer. While it is open, only it and writers opened later may append there.
 ///
 /// Elements are anything that `append` takes: scalars, texts, raw values, `value`, composites.
-class list_writer {
+class SLUICE_EXPORT list_writer {
 public:
     explicit list_writer(bytes& to) : to_{&to}, at_{detail::begin_compound(to)} {}
 
@@ -44,7 +45,7 @@ private:
 ///
 ///     bytes filter;
 ///     map_writer{filter}.add(symbol{"copy"}, true).add("limit", 5).finish();
-class map_writer {
+class SLUICE_EXPORT map_writer {
 public:
     explicit map_writer(bytes& to) : to_{&to}, at_{detail::begin_compound(to)} {}
 
@@ -74,7 +75,7 @@ private:
 };
 
 /// Appends a descriptor, a ulong or a symbol; the value that it describes is to be appended next.
-void append_descriptor(bytes& to, std::uint64_t number);
-void append_descriptor(bytes& to, symbol name);
+SLUICE_EXPORT void append_descriptor(bytes& to, std::uint64_t number);
+SLUICE_EXPORT void append_descriptor(bytes& to, symbol name);
 
 }  // namespace sluice

@@ -4,6 +4,7 @@
 
 #include <sluice/client/session.hpp>
 #include <sluice/dispatch/options.hpp>
+#include <sluice/export.hpp>
 
 #include <memory>
 #include <vector>
@@ -19,7 +20,7 @@ struct place;
 
 /// A handle on a consumer; copies refer to the same one. It outlives its registration and can be
 /// registered again. Thread-safe.
-class consumer {
+class SLUICE_EXPORT consumer {
 public:
     consumer() noexcept = default;
     bool valid() const noexcept { return place_ != nullptr; }
@@ -63,7 +64,7 @@ private:
 ///
 /// Thread-safe; a listener may call anything, but barrier() of its own dispatcher. Its end is
 /// close(), waiting for the listener. An exception is boost::system::system_error.
-class dispatcher {
+class SLUICE_EXPORT dispatcher {
 public:
     /// @throws error::invalid_argument for acknowledge::transacted: use transacted_session
     explicit dispatcher(client::session session, dispatcher_options options = {});

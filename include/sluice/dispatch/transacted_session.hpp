@@ -3,6 +3,7 @@
 
 #include <sluice/client/transaction.hpp>
 #include <sluice/dispatch/dispatcher.hpp>
+#include <sluice/export.hpp>
 
 namespace sluice::dispatch {
 
@@ -16,7 +17,7 @@ namespace sluice::dispatch {
 ///     work.commit();
 ///
 /// Thread-safe. An exception is boost::system::system_error.
-class transacted_session {
+class SLUICE_EXPORT transacted_session {
 public:
     /// Declares the first transaction. `options.mode` is not looked at.
     /// @throws as client::session::begin_transaction()

@@ -1,6 +1,8 @@
 // Where the payload of a streamed delivery comes from: the only thing that the engine calls.
 #pragma once
 
+#include <sluice/export.hpp>
+
 #include <cstddef>
 #include <span>
 
@@ -19,7 +21,7 @@ struct pull_result {
 };
 
 /// Implemented by the owner. Lives until its delivery is complete, aborted or withdrawn.
-class body_source {
+class SLUICE_EXPORT body_source {
 public:
     /// Writes up to `into.size()` octets of the encoded message, in order. Called while a frame is
     /// being written: it may ask for flows and credit, and must not call write(), receive() or

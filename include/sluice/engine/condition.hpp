@@ -2,13 +2,14 @@
 #pragma once
 
 #include <sluice/codec/performatives.hpp>
+#include <sluice/export.hpp>
 
 #include <string>
 
 namespace sluice {
 
 /// The composite `error` with memory of its own. An empty condition is "no error".
-struct amqp_error {
+struct SLUICE_EXPORT amqp_error {
     std::string condition{};
     std::string description{};
     bytes info{};  ///< an encoded map, or empty

@@ -4,6 +4,7 @@
 #include <sluice/codec/frame.hpp>
 #include <sluice/engine/detail/pool.hpp>
 #include <sluice/engine/session.hpp>
+#include <sluice/export.hpp>
 
 namespace sluice::engine {
 
@@ -21,7 +22,7 @@ struct connection_counters {
 /// same bytes.
 ///
 /// Distinct objects: safe to use concurrently. Shared object: unsafe. Throws only std::bad_alloc.
-class connection {
+class SLUICE_EXPORT connection {
 public:
     explicit connection(connection_options options);
     ~connection();

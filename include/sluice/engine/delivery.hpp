@@ -7,6 +7,7 @@
 #include <sluice/engine/detail/pool.hpp>
 #include <sluice/engine/event.hpp>
 #include <sluice/engine/states.hpp>
+#include <sluice/export.hpp>
 
 #include <array>
 #include <cstring>
@@ -29,7 +30,7 @@ enum class outcome_kind : std::uint8_t {
     unknown
 };
 
-outcome_kind kind_of(raw_value state) noexcept;
+SLUICE_EXPORT outcome_kind kind_of(raw_value state) noexcept;
 
 /// What nearly every state is; without a call, for it is asked for every delivery.
 inline bool is_accepted(raw_value state) noexcept
@@ -40,7 +41,7 @@ inline bool is_accepted(raw_value state) noexcept
 }
 
 /// At most 32 octets. [2.8.7]
-struct delivery_tag {
+struct SLUICE_EXPORT delivery_tag {
     std::array<std::byte, 32> octets{};
     std::uint8_t size = 0;
     bytes_view view() const noexcept { return {octets.data(), size}; }
@@ -74,7 +75,7 @@ struct send_options {
 };
 
 /// A delivery that we send. Made by sender::send(); gone after its final event.
-class outgoing_delivery {
+class SLUICE_EXPORT outgoing_delivery {
 public:
     void* context = nullptr;  ///< the owner's
 

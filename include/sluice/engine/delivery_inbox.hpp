@@ -5,6 +5,7 @@
 #include <sluice/engine/detail/ring.hpp>
 #include <sluice/engine/receiver.hpp>
 #include <sluice/engine/sender.hpp>
+#include <sluice/export.hpp>
 
 namespace sluice::engine {
 
@@ -14,7 +15,7 @@ namespace sluice::engine {
 /// the oldest goes in all the same, so that what has begun can finish.
 ///
 /// Pure state machine, part of a session. Shared object: unsafe.
-class delivery_inbox {
+class SLUICE_EXPORT delivery_inbox {
 public:
     delivery_inbox(session& owner, session_options const& options) noexcept;
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <sluice/codec/types.hpp>
+#include <sluice/export.hpp>
 
 #include <cstdint>
 #include <string>
@@ -15,7 +16,7 @@ namespace sluice::engine {
 /// Memory stays bounded by 64 KiB, whatever size a frame claims to have.
 ///
 /// Distinct objects: safe to use concurrently. Shared object: unsafe.
-class frame_trace {
+class SLUICE_EXPORT frame_trace {
 public:
     /// @param prefix starts each line, such as "-> "
     explicit frame_trace(std::string prefix);

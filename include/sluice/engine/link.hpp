@@ -4,6 +4,7 @@
 #include <sluice/engine/condition.hpp>
 #include <sluice/engine/delivery.hpp>
 #include <sluice/engine/options.hpp>
+#include <sluice/export.hpp>
 
 namespace sluice::engine {
 
@@ -11,7 +12,7 @@ namespace sluice::engine {
 ///
 /// Owned by its session; stays valid after its end until session::forget(). Distinct connections:
 /// safe to use concurrently. Within one connection: unsafe.
-class link {
+class SLUICE_EXPORT link {
 public:
     link(link const&) = delete;
     link& operator=(link const&) = delete;

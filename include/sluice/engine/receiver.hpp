@@ -2,10 +2,11 @@
 #pragma once
 
 #include <sluice/engine/link.hpp>
+#include <sluice/export.hpp>
 
 namespace sluice::engine {
 
-class receiver final : public link {
+class SLUICE_EXPORT receiver final : public link {
 public:
     ~receiver() override;
 

@@ -2,11 +2,12 @@
 #pragma once
 
 #include <sluice/engine/link.hpp>
+#include <sluice/export.hpp>
 #include <sluice/result.hpp>
 
 namespace sluice::engine {
 
-class sender final : public link {
+class SLUICE_EXPORT sender final : public link {
 public:
     ~sender() override;
 

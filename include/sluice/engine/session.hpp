@@ -4,6 +4,7 @@
 #include <sluice/engine/delivery_inbox.hpp>
 #include <sluice/engine/detail/delivery_index.hpp>
 #include <sluice/engine/write_queue.hpp>
+#include <sluice/export.hpp>
 
 #include <memory>
 #include <vector>
@@ -15,7 +16,7 @@ class connection;
 /// Made by connection::begin() or by the peer's begin. Owned by its connection; stays valid after
 /// its end until connection::forget(). Distinct connections: safe to use concurrently. Within one
 /// connection: unsafe.
-class session {
+class SLUICE_EXPORT session {
 public:
     session(session const&) = delete;
     session& operator=(session const&) = delete;

@@ -5,6 +5,7 @@
 #include <sluice/engine/detail/ring.hpp>
 #include <sluice/engine/receiver.hpp>
 #include <sluice/engine/sender.hpp>
+#include <sluice/export.hpp>
 
 namespace sluice::engine {
 
@@ -40,7 +41,7 @@ struct session_counters {
 ///  4. A requested flow waits for one transfer frame at most, not for the rest of a delivery.
 ///  5. Flows and transfers take turns: flows asked for during a round of flows wait for the next
 ///  one.
-class write_queue {
+class SLUICE_EXPORT write_queue {
 public:
     write_queue(session& owner, session_options const& options) noexcept;
 

@@ -2,6 +2,7 @@
 // the same form.
 #pragma once
 
+#include <sluice/export.hpp>
 #include <sluice/net/error.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
@@ -15,7 +16,7 @@ namespace sluice::net {
 enum class readiness : bool { read, write };
 
 /// Somebody who waits for a stream; kept alive by the stream while a wait is under way.
-class stream_waiter {
+class SLUICE_EXPORT stream_waiter {
 public:
     virtual ~stream_waiter() = default;
     /// Called on the stream's executor, once for each async_wait().
@@ -38,7 +39,7 @@ struct stream_security {
 /// holds no buffer.
 ///
 /// Not thread-safe: everything on the stream's executor.
-class byte_stream {
+class SLUICE_EXPORT byte_stream {
 public:
     virtual ~byte_stream() = default;
 

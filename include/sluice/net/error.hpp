@@ -2,6 +2,7 @@
 #pragma once
 
 #include <sluice/error.hpp>
+#include <sluice/export.hpp>
 
 #include <boost/asio/error.hpp>
 #include <boost/system/error_code.hpp>
@@ -16,6 +17,6 @@ inline error_code to_boost(std::error_code code) noexcept { return code; }
 inline error_code to_boost(sluice::error e) noexcept { return make_error_code(e); }
 
 /// Throws `boost::system::system_error`, whose what() begins with `text` if that is not empty.
-[[noreturn]] void throw_error(std::error_code code, std::string const& text);
+[[noreturn]] SLUICE_EXPORT void throw_error(std::error_code code, std::string const& text);
 
 }  // namespace sluice::net

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <sluice/codec/types.hpp>
+#include <sluice/export.hpp>
 #include <sluice/result.hpp>
 
 #include <memory>
@@ -14,7 +15,7 @@
 namespace sluice::net {
 
 /// The client's half of one exchange with one mechanism. Used once.
-class sasl_client {
+class SLUICE_EXPORT sasl_client {
 public:
     virtual ~sasl_client() = default;
     virtual std::string_view mechanism() const noexcept = 0;
@@ -34,18 +35,19 @@ struct credentials {
 /// ANONYMOUS [RFC 4505]; `trace` tells the server who it is, if it cares.
 std::unique_ptr<sasl_client> sasl_anonymous(std::string trace = {});
 /// PLAIN [RFC 4616]. @returns error::invalid_argument if user or password contain a NUL.
-result<std::unique_ptr<sasl_client>> sasl_plain(credentials const& who);
+SLUICE_EXPORT result<std::unique_ptr<sasl_client>> sasl_plain(credentials const& who);
 
 /// What a client's initial response of PLAIN says; nothing if it is malformed. [RFC 4616]
-std::optional<credentials> sasl_read_plain(bytes_view response);
+SLUICE_EXPORT std::optional<credentials> sasl_read_plain(bytes_view response);
 
 /// The mechanisms that a client would use, best first. Nothing is sent under a mechanism that is
 /// not listed here.
-std::vector<std::string> sasl_wanted(bool has_credentials);
+SLUICE_EXPORT std::vector<std::string> sasl_wanted(bool has_credentials);
 
 /// The first of `wanted` that is offered (names compare exactly [5.3.3.1]).
 /// @returns an empty view if there is none; `fault`, if given, then names both lists.
-std::string_view sasl_choose(std::span<std::string const> wanted,
-                             std::span<std::string const> offered, std::string* fault = nullptr);
+SLUICE_EXPORT std::string_view sasl_choose(std::span<std::string const> wanted,
+                                           std::span<std::string const> offered,
+                                           std::string* fault = nullptr);
 
 }  // namespace sluice::net

@@ -1,6 +1,7 @@
 // Byte streams over TCP: resolve, connect, read, write.
 #pragma once
 
+#include <sluice/export.hpp>
 #include <sluice/net/byte_stream.hpp>
 
 #include <boost/asio/async_result.hpp>
@@ -17,7 +18,7 @@ struct tcp_options {
 };
 
 /// A connected socket as a stream; makes it non-blocking.
-std::unique_ptr<byte_stream> make_tcp_stream(boost::asio::ip::tcp::socket socket);
+SLUICE_EXPORT std::unique_ptr<byte_stream> make_tcp_stream(boost::asio::ip::tcp::socket socket);
 
 /// How connecting ended. `text` says what failed, for which host and port, and what to do.
 struct connect_result {
@@ -28,7 +29,7 @@ struct connect_result {
 };
 
 /// A connect under way.
-class tcp_connect {
+class SLUICE_EXPORT tcp_connect {
 public:
     virtual ~tcp_connect() = default;
     /// The handler is called with error::operation_aborted. On the executor only.
@@ -37,8 +38,9 @@ public:
 
 /// Resolves `host`, tries its addresses in turn. `done` is called once, on `executor`, never from
 /// within this call.
-std::shared_ptr<tcp_connect> connect_tcp(boost::asio::any_io_executor executor, std::string host,
-                                         std::uint16_t port, tcp_options const& options,
-                                         std::function<void(connect_result)> done);
+SLUICE_EXPORT std::shared_ptr<tcp_connect> connect_tcp(boost::asio::any_io_executor executor,
+                                                       std::string host, std::uint16_t port,
+                                                       tcp_options const& options,
+                                                       std::function<void(connect_result)> done);
 
 }  // namespace sluice::net

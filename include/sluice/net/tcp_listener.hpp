@@ -1,6 +1,7 @@
 // Taking TCP connections in.
 #pragma once
 
+#include <sluice/export.hpp>
 #include <sluice/net/byte_stream.hpp>
 #include <sluice/result.hpp>
 
@@ -11,7 +12,7 @@
 namespace sluice::net {
 
 /// A listening socket. Everything on its executor, but for open() and port().
-class tcp_listener {
+class SLUICE_EXPORT tcp_listener {
 public:
     virtual ~tcp_listener() = default;
 

@@ -1,6 +1,7 @@
 // AMQP URLs: amqp://user:password@host:port/path?name=value
 #pragma once
 
+#include <sluice/export.hpp>
 #include <sluice/result.hpp>
 
 #include <cstdint>
@@ -13,7 +14,7 @@
 namespace sluice::net {
 
 /// A URL taken apart, percent-decoded. Plain data.
-struct url {
+struct SLUICE_EXPORT url {
     bool tls = false;  ///< amqps
     std::optional<std::string> user;
     std::optional<std::string> password;  ///< never part of a text that this library makes
@@ -33,6 +34,6 @@ struct url {
 /// @param fault if given and reading fails: what is wrong, at which character, and what to do.
 /// Credentials in `text` are not repeated in it.
 /// @returns error::invalid_url
-result<url> parse_url(std::string_view text, std::string* fault = nullptr);
+SLUICE_EXPORT result<url> parse_url(std::string_view text, std::string* fault = nullptr);
 
 }  // namespace sluice::net

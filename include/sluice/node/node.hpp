@@ -1,6 +1,7 @@
 // An in-memory message node: queues that anyone's AMQP 1.0 client can send to and receive from.
 #pragma once
 
+#include <sluice/export.hpp>
 #include <sluice/node/options.hpp>
 #include <sluice/result.hpp>
 
@@ -21,7 +22,7 @@ class node_core;
 ///     auto const port = node.listen("127.0.0.1", 0).value();
 ///
 /// Thread-safe. Its end is stop() with a time-out of 0.
-class node {
+class SLUICE_EXPORT node {
 public:
     explicit node(node_options options = {});
     ~node();

@@ -3,6 +3,7 @@
 
 #include <sluice/client/detail/reply.hpp>
 #include <sluice/client/options.hpp>
+#include <sluice/export.hpp>
 
 #include <deque>
 
@@ -11,8 +12,8 @@ namespace sluice::client::detail {
 class completion_queue;
 
 /// Hands an answer over where its handler runs.
-void complete_reply(completion_queue& queue, reply_base& r);
-executor executor_of(completion_queue const& queue);
+SLUICE_EXPORT void complete_reply(completion_queue& queue, reply_base& r);
+SLUICE_EXPORT executor executor_of(completion_queue const& queue);
 
 /// See client::notifications. The lock is never held while a handler or another lock is taken.
 template <class T>

@@ -2,6 +2,8 @@
 // steady state.
 #pragma once
 
+#include <sluice/export.hpp>
+
 #include <cstddef>
 #include <memory>
 
@@ -9,8 +11,8 @@ namespace sluice::client::detail {
 
 /// Blocks of up to 1 KiB come from a cache of this thread, refilled by the batch from what other
 /// threads gave back.
-void* recycle_allocate(std::size_t size);
-void recycle_free(void* memory, std::size_t size) noexcept;
+SLUICE_EXPORT void* recycle_allocate(std::size_t size);
+SLUICE_EXPORT void recycle_free(void* memory, std::size_t size) noexcept;
 
 template <class T>
 struct recycling_allocator {

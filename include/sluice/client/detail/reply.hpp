@@ -3,6 +3,7 @@
 
 #include <sluice/client/detail/recycle.hpp>
 #include <sluice/client/error.hpp>
+#include <sluice/export.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/associated_allocator.hpp>
@@ -38,7 +39,7 @@ class stream_core;
 class container_core;
 
 /// Asks the strand to give a call up. Made by whoever runs the call; outlives it.
-class canceller {
+class SLUICE_EXPORT canceller {
 public:
     virtual ~canceller() = default;
     virtual void cancel() noexcept = 0;  ///< any thread, any number of times
@@ -46,7 +47,7 @@ public:
 
 /// What waits for an answer. set() by the layer, then exactly one of run(), deliver() and
 /// discard().
-class reply_base {
+class SLUICE_EXPORT reply_base {
 public:
     reply_base* next_reply = nullptr;  // in a completion queue
 

@@ -3,6 +3,7 @@
 
 #include <sluice/codec/types.hpp>
 #include <sluice/error.hpp>
+#include <sluice/export.hpp>
 
 #include <bit>
 #include <cstring>
@@ -98,13 +99,13 @@ struct cursor {
 };
 
 /// Part 1's name for what a format code stands for; empty for a code that it does not define.
-std::string_view type_name(std::uint8_t format_code) noexcept;
+SLUICE_EXPORT std::string_view type_name(std::uint8_t format_code) noexcept;
 
 /// Why a value with this format code is not what was expected.
-error refuse(std::uint8_t format_code) noexcept;
+SLUICE_EXPORT error refuse(std::uint8_t format_code) noexcept;
 
-bool is_utf8_at_length(std::byte const* p, std::size_t size) noexcept;
-bool is_ascii_at_length(std::byte const* p, std::size_t size) noexcept;
+SLUICE_EXPORT bool is_utf8_at_length(std::byte const* p, std::size_t size) noexcept;
+SLUICE_EXPORT bool is_ascii_at_length(std::byte const* p, std::size_t size) noexcept;
 
 /// Whether these are 4 to 16 octets of ASCII, as most names and texts are: two overlapping loads.
 [[gnu::always_inline]] inline bool is_short_ascii(std::byte const* p, std::size_t size) noexcept
@@ -155,7 +156,7 @@ struct compound {
 };
 
 /// Reads size and count of the compound with this format code (list0 included).
-error read_compound(cursor& in, std::uint8_t format_code, compound& out) noexcept;
+SLUICE_EXPORT error read_compound(cursor& in, std::uint8_t format_code, compound& out) noexcept;
 
 /// An array up to its elements.
 struct array_header {
@@ -164,13 +165,13 @@ struct array_header {
     bytes_view constructor;    ///< with the descriptors in front of that code, if there are any
     std::byte const* end = nullptr;
 };
-error read_array_header(cursor& in, std::uint8_t format_code, array_header& out,
-                        unsigned depth) noexcept;
+SLUICE_EXPORT error read_array_header(cursor& in, std::uint8_t format_code, array_header& out,
+                                      unsigned depth) noexcept;
 
 /// Moves past one value; `depth` levels more are allowed.
-error skip_any(cursor& in, unsigned depth) noexcept;
+SLUICE_EXPORT error skip_any(cursor& in, unsigned depth) noexcept;
 /// The same when the format code has been read.
-error skip_rest(cursor& in, std::uint8_t format_code, unsigned depth) noexcept;
+SLUICE_EXPORT error skip_rest(cursor& in, std::uint8_t format_code, unsigned depth) noexcept;
 
 // How many octets follow each format code, for those where it tells.
 inline constexpr std::uint8_t width_in_an_octet = 0xfe;  // as many as the next octet says

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <sluice/dispatch/states.hpp>
+#include <sluice/export.hpp>
 
 #include <cstdint>
 #include <deque>
@@ -17,7 +18,7 @@ using consumer_id = std::uint64_t;
 struct seat;
 
 /// A message that the dispatcher is answerable for. Its owner adds what it needs.
-struct item {
+struct SLUICE_EXPORT item {
     item() = default;
     item(item const&) = delete;
     item& operator=(item const&) = delete;
@@ -50,7 +51,7 @@ enum class answer : std::uint8_t {
 };
 
 /// What the core does to the world. Each call returns at once and calls nothing of the core.
-class links {
+class SLUICE_EXPORT links {
 public:
     virtual void set_credit(consumer_id of, std::uint32_t credit) = 0;
     virtual void stop(consumer_id of) = 0;  ///< for good: a drain that nobody waits for
@@ -110,7 +111,7 @@ struct seat {
 ///  3. What a rollback releases, it releases in the order of arrival over all consumers.
 ///  4. Nothing is delivered while a rollback, commit or close is queued or under way.
 ///  5. Credit at the peer and messages that wait never exceed a consumer's prefetch.
-class core {
+class SLUICE_EXPORT core {
 public:
     struct options {
         bool automatic = true;  ///< accepts when a listener returns, or with take()

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <sluice/engine/condition.hpp>
+#include <sluice/export.hpp>
 
 #include <cstdint>
 
@@ -9,6 +10,6 @@ namespace sluice::engine::detail {
 
 /// Drops `info` and cuts the description (between characters) where the error would not fit a
 /// frame.
-void fit(amqp_error& why, std::uint32_t frame_max);
+SLUICE_EXPORT void fit(amqp_error& why, std::uint32_t frame_max);
 
 }  // namespace sluice::engine::detail
