@@ -92,6 +92,13 @@ enum class error {
     transaction_rolled_back =
         87,                     ///< Nothing of the transaction was done; see the condition. [4.5]
     transaction_in_doubt = 88,  ///< The commit was not answered: done or rolled back.
+
+    // TLS and WebSocket
+    tls_setup_failed = 100,   ///< A certificate, key or list of CAs cannot be used; see the text.
+    tls_verify_failed = 101,  ///< The peer's certificate failed a check; the text says which.
+    tls_refused = 102,        ///< The peer ended TLS with an alert, over a certificate as a rule.
+    tls_handshake_failed = 103,  ///< No TLS with this peer: it speaks none, or an old one.
+    websocket_failed = 104,      ///< The peer did not agree to AMQP over WebSocket.
 };
 
 /// The category named "sluice".

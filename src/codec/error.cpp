@@ -184,6 +184,26 @@ char const* upper_text(error e) noexcept
     }
 }
 
+char const* security_text(error e) noexcept
+{
+    switch (e) {
+    case error::tls_setup_failed:
+        return "a certificate, key or list of CAs cannot be used; check the file and that it is "
+               "PEM";
+    case error::tls_verify_failed:
+        return "the peer's certificate failed a check; trust its CA, connect by a name that it "
+               "has, or let the peer get a valid one";
+    case error::tls_refused:
+        return "the peer refused TLS with this side; check the certificate that it wants, and its "
+               "log";
+    case error::tls_handshake_failed:
+        return "no TLS with this peer; check that it speaks TLS 1.2 or 1.3 on this port";
+    case error::websocket_failed:
+        return "the peer did not agree to AMQP over WebSocket; check port and path";
+    default: return nullptr;
+    }
+}
+
 class category final : public std::error_category {
 public:
     char const* name() const noexcept override { return "sluice"; }
@@ -193,7 +213,7 @@ public:
         if (value == 0)
             return "no error";
         auto const e = static_cast<error>(value);
-        for (auto const text : {codec_text, frame_text, endpoint_text, upper_text})
+        for (auto const text : {codec_text, frame_text, endpoint_text, upper_text, security_text})
             if (auto const* const found = text(e))
                 return found;
         return "unknown sluice error " + std::to_string(value) + "; use matching library versions";
