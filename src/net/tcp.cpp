@@ -62,6 +62,13 @@ public:
         socket_.close(ignored);
     }
 
+    void reset() noexcept override
+    {
+        error_code ignored;
+        socket_.set_option(asio::socket_base::linger{true, 0}, ignored);
+        socket_.close(ignored);
+    }
+
     std::string peer() const override { return peer_; }
     stream_security security() const override { return {.loopback = loopback_}; }
 

@@ -2,6 +2,7 @@
 #include <sluice/net/url.hpp>
 
 #include <charconv>
+#include <tuple>
 
 namespace sluice::net {
 namespace {
@@ -21,6 +22,19 @@ int hex_digit(char c) noexcept
         return c - 'A' + 10;
     return -1;
 }
+
+struct scheme_of {
+    std::string_view name;
+    bool tls;
+    bool websocket;
+    std::uint16_t port;
+};
+/// The first two of WebSocket are standard; the others are what some clients have users write.
+constexpr scheme_of schemes[] = {
+    {"amqp", false, false, 5672}, {"amqps", true, false, 5671}, {"ws", false, true, 80},
+    {"wss", true, true, 443},     {"amqp+ws", false, true, 80}, {"amqp+wss", true, true, 443},
+    {"amqpws", false, true, 80},  {"amqpwss", true, true, 443},
+};
 
 class parser {
 public:
@@ -51,16 +65,19 @@ private:
     std::size_t scheme(url& out)
     {
         auto const end = text_.find("://");
-        if (end == text_.npos)
+        out.has_scheme = end != text_.npos;
+        if (!out.has_scheme)
             return 0;
         auto const name = text_.substr(0, end);
-        if (name == "amqps") {
-            out.tls = true;
-            out.port = 5671;
-        } else if (name != "amqp") {
-            throw failed_at{0, "an unknown scheme; begin with amqp:// or amqps://"};
+        for (auto const& s : schemes) {
+            if (name != s.name)
+                continue;
+            out.tls = s.tls;
+            out.websocket = s.websocket;
+            out.port = s.port;
+            return end + 3;
         }
-        return end + 3;
+        throw failed_at{0, "an unknown scheme; begin with amqp://, amqps://, ws:// or wss://"};
     }
 
     void no_slash_in_password(std::string_view authority, std::size_t end) const
@@ -128,8 +145,12 @@ private:
     void path_and_options(std::size_t from, url& out) const
     {
         auto const query = std::min(text_.find('?', from), text_.size());
-        if (from < query)
+        if (out.websocket) {
+            std::ignore = decode(from, query);  // for its checks
+            out.websocket_path = from < query ? std::string{text_.substr(from, query - from)} : "/";
+        } else if (from < query) {
             out.path = decode(from + 1, query);
+        }
         for (auto at = query; at < text_.size();) {
             auto const begin = at + 1;
             auto const end = std::min(text_.find('&', begin), text_.size());
@@ -182,8 +203,9 @@ std::optional<std::string_view> url::option(std::string_view name) const noexcep
 std::string url::to_string() const
 {
     auto const six = host.find(':') != host.npos;
-    return std::string{tls ? "amqps://" : "amqp://"} + (six ? "[" + host + "]" : host) + ":"
-           + std::to_string(port);
+    auto const* const scheme =
+        websocket ? (tls ? "wss://" : "ws://") : (tls ? "amqps://" : "amqp://");
+    return scheme + (six ? "[" + host + "]" : host) + ":" + std::to_string(port) + websocket_path;
 }
 
 result<url> parse_url(std::string_view text, std::string* fault)

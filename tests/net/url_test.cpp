@@ -45,8 +45,32 @@ TEST(Url, HasTheStandardsPortsAsDefaults)
     EXPECT_EQ(read("amqps://h:1").port, 1);
 }
 
+TEST(Url, KnowsAmqpOverWebSocketHoweverItIsWritten)
+{
+    auto const azure = read("wss://ns.servicebus.windows.net/$servicebus/websocket");
+    EXPECT_TRUE(azure.tls);
+    EXPECT_TRUE(azure.websocket);
+    EXPECT_EQ(azure.port, 443);
+    EXPECT_EQ(azure.websocket_path, "/$servicebus/websocket");
+    EXPECT_EQ(azure.path, "");
+    EXPECT_EQ(azure.to_string(), "wss://ns.servicebus.windows.net:443/$servicebus/websocket");
+    for (auto const* const text : {"ws://h", "amqp+ws://h", "amqpws://h/"}) {
+        EXPECT_TRUE(read(text).websocket) << text;
+        EXPECT_FALSE(read(text).tls) << text;
+        EXPECT_EQ(read(text).port, 80) << text;
+        EXPECT_EQ(read(text).websocket_path, "/") << text;
+    }
+    for (auto const* const text :
+         {"wss://u:p@h:1/a%20b?sasl=plain", "amqp+wss://h:1/a%20b", "amqpwss://h:1/a%20b"}) {
+        EXPECT_TRUE(read(text).websocket && read(text).tls) << text;
+        EXPECT_EQ(read(text).websocket_path, "/a%20b") << text;
+    }
+}
+
 TEST(Url, MayLeaveTheSchemeOut)
 {
+    EXPECT_FALSE(read("localhost").has_scheme);
+    EXPECT_TRUE(read("amqp://localhost").has_scheme);
     EXPECT_EQ(read("localhost").host, "localhost");
     EXPECT_EQ(read("localhost:5673/q").port, 5673);
     EXPECT_EQ(read("u:p@localhost").user, "u");
@@ -80,7 +104,8 @@ TEST(Url, TellsAMissingPasswordFromAnEmptyOne)
 TEST(Url, FaultsNameTheCharacterAndTheWayOut)
 {
     EXPECT_EQ(fault_of("http://h"),
-              "invalid URL at character 1: an unknown scheme; begin with amqp:// or amqps://");
+              "invalid URL at character 1: an unknown scheme; begin with amqp://, amqps://, ws:// "
+              "or wss://");
     EXPECT_NE(fault_of("amqp://h:99999").find("at character 10: a port"), std::string::npos);
     EXPECT_NE(fault_of("amqp://h:0").find("from 1 to 65535"), std::string::npos);
     EXPECT_NE(fault_of("amqp://h:").find("leave ':' and port out"), std::string::npos);

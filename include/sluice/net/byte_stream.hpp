@@ -49,7 +49,8 @@ public:
     /// async_wait(read) has to come first, asio::error::eof at the end.
     virtual std::size_t read_some(boost::asio::mutable_buffer into, error_code& ec) = 0;
     /// Writes what fits. @returns octets written; with `ec`: asio::error::would_block if
-    /// async_wait(write) has to come first.
+    /// async_wait(write) has to come first, and then the next call has to begin with the octets
+    /// that this one has not written.
     virtual std::size_t write_some(boost::asio::const_buffer from, error_code& ec) = 0;
     /// One wait of each kind at a time. Spurious wake-ups happen.
     virtual void async_wait(readiness which, std::shared_ptr<stream_waiter> waiter) = 0;
@@ -58,6 +59,9 @@ public:
     virtual void shutdown_write() noexcept = 0;
     /// Ends both ways; waits under way end with operation_aborted.
     virtual void close() noexcept = 0;
+    /// Ends both ways so that the peer can tell it from an end: a reset, where there is such a
+    /// thing.
+    virtual void reset() noexcept { close(); }
 
     /// The peer, for people: "127.0.0.1:5672".
     virtual std::string peer() const = 0;
