@@ -103,6 +103,8 @@ public:
     /// The peer or the socket holds sends back, and no more. 64 are kept.
     notifications<blocked_change> blocked() const;
 
+    /// The same for all handles on one connection, and for no other one that lives.
+    void const* identity() const noexcept { return core_.get(); }
     /// Why it ended; null while it is open or recovering.
     failure_ptr error() const;
     executor get_executor() const;
