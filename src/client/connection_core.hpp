@@ -183,7 +183,8 @@ private:
     void over(engine::link& l) noexcept;
     void watch_buffers();
     template <class F>
-    void run_handler(F f) const;
+    void run_handler(F f, completion_queue const* queue = nullptr) const;
+    bool asks_too_much();
 
     // connection_recovery.cpp
     void start_recovery();
@@ -274,6 +275,7 @@ private:
     bool waits_to_read_ = false;
     bool waits_to_write_ = false;
     bool write_shut_ = false;
+    std::uint32_t asked_while_blocked_ = 0;  // sessions and links
     lingering lingering_{*this};
     std::unique_ptr<server_side> server_;  // null where we connected
     bool lost_ = false;  // the engine has ended, and what was on it waits for another

@@ -33,11 +33,14 @@ void connection_core::handle(engine::event const& e)
         return;
     case kind::connection_opened: return on_opened();
     case kind::connection_closed: return on_closed(e.code);
+    case kind::session_requested:
+    case kind::link_requested:
+        if (asks_too_much())
+            return;
+        [[fallthrough]];
     case kind::sasl_init:
     case kind::sasl_response:
     case kind::connection_requested:
-    case kind::session_requested:
-    case kind::link_requested:
         if (server_)
             return on_server_event(e);
         break;
@@ -59,6 +62,22 @@ void connection_core::handle(engine::event const& e)
     if (e.session && e.session->context)
         return static_cast<session_core*>(e.session->context)->handle(e);
     handle_unexpected(e);
+}
+
+/// Answers to a peer that does not read wait here. One that asks for ever more without reading
+/// anything is not waited for: its transport goes, since a close would not be read either.
+bool connection_core::asks_too_much()
+{
+    constexpr std::uint32_t most = 8'192;
+    if (!waits_to_write_)
+        asked_while_blocked_ = 0;
+    if (ended() || ++asked_while_blocked_ <= most)
+        return ended();
+    if (asked_while_blocked_ == most + 1)
+        lose(make_error_code(sluice::error::resource_limit_exceeded),
+             "the peer at " + where() + " asked for " + std::to_string(most)
+                 + " sessions and links and read none of the answers");
+    return true;
 }
 
 /// A client takes neither sessions nor links from its peer; what it gave up itself is freed here.

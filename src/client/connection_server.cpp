@@ -73,22 +73,6 @@ connection_options options_of(listener_core const& listener)
     return listener.options().connection;
 }
 
-connection_asked::~connection_asked()
-{
-    if (!answered)
-        on_strand([](connection_core& on) { on.refuse_connection(nobody_answered()); });
-}
-session_asked::~session_asked()
-{
-    if (!answered)
-        on_strand([](connection_core& on) { on.refuse_forgotten(); });
-}
-link_asked::~link_asked()
-{
-    if (!answered)
-        on_strand([](connection_core& on) { on.refuse_forgotten(); });
-}
-
 // ---- SASL and open
 
 void connection_core::start_accepted(std::unique_ptr<net::byte_stream> stream)
@@ -221,10 +205,16 @@ void connection_core::ask_for_sessions()
 
 void connection_core::ask_for_session(engine::session& s)
 {
+    auto const& listener = *server_->listener;
+    auto const most = listener.options().session.events_max;
+    if (!server_->sessions.contains(&s) && server_->withdrawn->load() >= most) {
+        std::ignore = s.end(inbox_overflow(most, "sessions"));
+        return;
+    }
     auto const [at, first] = server_->sessions.try_emplace(&s);
     if (!first)
         return;
-    auto const& listener = *server_->listener;
+    at->second.withdrawn = std::make_shared<std::atomic<std::uint32_t>>(0);
     if (!listener.handlers().on_session) {
         at->second.answered = true;
         auto made = std::make_shared<session_core>(shared_from_this(), server_user(), false,
@@ -234,9 +224,11 @@ void connection_core::ask_for_session(engine::session& s)
     }
     auto asked = std::make_shared<session_asked>(shared_from_this());
     asked->what = &s;
+    asked->withdrawn = server_->withdrawn;
     at->second.asked = asked;
     run_handler([held = server_->listener, asked = std::move(asked)]() mutable {
-        held->handlers().on_session(session_request{std::move(asked)});
+        if (asked->hand_over())
+            held->handlers().on_session(session_request{std::move(asked)});
     });
 }
 
@@ -266,8 +258,10 @@ void connection_core::over(engine::session& s)
     auto const it = server_->sessions.find(&s);
     if (it == server_->sessions.end())
         return;
-    if (auto const asked = it->second.asked.lock())
+    if (auto const asked = it->second.asked.lock()) {
         asked->what = nullptr;
+        asked->withdraw();
+    }
     server_->sessions.erase(it);
 }
 
@@ -284,6 +278,11 @@ void connection_core::ask_for_links(engine::session& s)
 
 void connection_core::ask_for_link(engine::link& l)
 {
+    auto& of = *static_cast<session_core*>(l.session().context);
+    auto const& withdrawn = server_->sessions[&l.session()].withdrawn;
+    auto const most = of.events_max();
+    if (of.ended() || (withdrawn && withdrawn->load() >= most))
+        return of.overflow(inbox_overflow(most, "links"));
     auto const [at, first] = server_->links.try_emplace(&l);
     if (!first)
         return;
@@ -294,7 +293,8 @@ void connection_core::ask_for_link(engine::link& l)
     }
     auto const& a = l.remote_attach();
     auto asked = std::make_shared<link_asked>(shared_from_this());
-    asked->session = static_cast<session_core*>(l.session().context)->shared_from_this();
+    asked->session = of.shared_from_this();
+    asked->withdrawn = withdrawn;
     asked->name = l.name();
     asked->peer_sends = l.role() == role::receiver;
     asked->to_coordinator = peek_descriptor(a.target.encoded) == coordinator_code;
@@ -309,9 +309,12 @@ void connection_core::ask_for_link(engine::link& l)
     asked->properties = copy(a.properties);
     asked->what = &l;
     at->second.asked = asked;
-    run_handler([held = server_->listener, asked = std::move(asked)]() mutable {
-        held->handlers().on_link(link_request{std::move(asked)});
-    });
+    run_handler(
+        [held = server_->listener, asked = std::move(asked)]() mutable {
+            if (asked->hand_over())
+                held->handlers().on_link(link_request{std::move(asked)});
+        },
+        of.completions().get());
 }
 
 void connection_core::accept_link(link_asked& asked, std::shared_ptr<link_core> made)
@@ -338,8 +341,10 @@ void connection_core::over(engine::link& l) noexcept
     auto const it = server_->links.find(&l);
     if (it == server_->links.end())
         return;
-    if (auto const asked = it->second.asked.lock())
+    if (auto const asked = it->second.asked.lock()) {
         asked->what = nullptr;
+        asked->withdraw();
+    }
     server_->links.erase(it);
 }
 

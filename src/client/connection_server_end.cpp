@@ -1,4 +1,4 @@
-// What a listener's connections are bounded by, and how they end.
+// What a listener's connections are bounded by, and how they end; requests that nobody answers.
 #include "client/connection_requests.hpp"
 #include "client/listener_core.hpp"
 #include "client/server_requests.hpp"
@@ -10,6 +10,52 @@ namespace {
 constexpr std::uint64_t watch_every = 256 * 1024;
 
 }  // namespace
+
+// ---- requests
+
+amqp_error inbox_overflow(std::uint32_t most, char const* what)
+{
+    return {.condition = condition::resource_limit_exceeded,
+            .description = "inbox overflow: " + std::to_string(most) + " requests for " + what
+                           + " (events_max) were taken back before this server's handler ran, and"
+                             " another one came; ask for fewer at a time",
+            .info = {}};
+}
+
+void peer_asked::withdraw() noexcept
+{
+    auto expected = place::waits;
+    if (withdrawn && place_.compare_exchange_strong(expected, place::withdrawn))
+        withdrawn->fetch_add(1);
+}
+
+bool peer_asked::hand_over() noexcept
+{
+    auto expected = place::waits;
+    if (place_.compare_exchange_strong(expected, place::handed_over))
+        return true;
+    withdrawn->fetch_sub(1);
+    answered.store(true);
+    return false;
+}
+
+connection_asked::~connection_asked()
+{
+    if (!answered)
+        on_strand([](connection_core& on) { on.refuse_connection(nobody_answered()); });
+}
+session_asked::~session_asked()
+{
+    if (!answered)
+        on_strand([](connection_core& on) { on.refuse_forgotten(); });
+}
+link_asked::~link_asked()
+{
+    if (!answered)
+        on_strand([](connection_core& on) { on.refuse_forgotten(); });
+}
+
+// ---- bounds, and the end
 
 /// Bodies that are half here are bounded for each link and session; of many sessions, here.
 void connection_core::watch_buffers()

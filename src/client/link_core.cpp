@@ -87,6 +87,8 @@ void link_core::attach_request::execute(connection_core& on)
     }
     if (!s.engine() || s.ended())
         return l.on_ended(s.failure());
+    if (l.closes())
+        return l.on_ended(l.closed_locally());
     auto made = l.attach(*s.engine());
     if (!made)
         return l.on_ended(make_failure(made.error(), "no " + l.refers_to()));
@@ -101,6 +103,7 @@ void link_core::attach_request::refuse() noexcept
     auto const l = link_;
     auto const why = l->connection()->failure();
     l->set_ended(why);
+    l->detaches_.close(why);
     finish(why ? why->code : make_error_code(sluice::error::connection_not_open), why);
 }
 
@@ -209,6 +212,15 @@ void link_core::abandon(std::shared_ptr<link_core> self)
     connection()->release_later(std::move(self));
 }
 
+std::shared_ptr<notice_channel<detach_notice>> link_core::detaches()
+{
+    constexpr std::size_t kept = 64;
+    auto made = detaches_.subscribe(completions(), kept);
+    if (!ended() && connection()->ended())  // never attached, and never will be
+        made->close(connection()->failure());
+    return made;
+}
+
 // ---- strand
 
 failure_ptr link_core::closed_locally() const
@@ -247,6 +259,12 @@ void link_core::on_detach(std::error_code code)
         return on_ended(failure());
     auto error = engine_link_->error();
     if (is_curable(error)) {
+        if (detaches_.wanted())
+            detaches_.publish(
+                {.why = make_failure(code ? code
+                                          : make_error_code(sluice::error::link_detached_by_peer),
+                                     refers_to() + " detached by the peer", error),
+                 .comes_back = true});
         lose(false);
         return try_later();
     }
@@ -317,6 +335,8 @@ void link_core::fail(failure_ptr why)
         return;
     auto const self = shared_from_this();
     set_ended(why);
+    detaches_.publish({.why = why, .comes_back = false});
+    detaches_.close(why);
     on_detached(why);
     settle_calls(why);
 }

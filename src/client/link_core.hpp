@@ -26,6 +26,7 @@ public:
     std::string address() const { return text(address_); }
     void start_close(amqp_error why, reply_ptr<> r);
     void abandon(std::shared_ptr<link_core> self);
+    std::shared_ptr<notice_channel<detach_notice>> detaches();
 
     // ---- strand
 
@@ -61,6 +62,12 @@ protected:
     void close_abandoned();
     void give_up(std::error_code why, std::string what);
     failure_ptr closed_locally() const;
+    /// Why there can be nothing new on this link: this side is closing it, or what it is in.
+    bool closes() const noexcept
+    {
+        constexpr auto closing = detail::phase::closing;
+        return phase() == closing || session_->phase() == closing || core().phase() == closing;
+    }
     bool abandoned() const noexcept { return abandoned_.load(std::memory_order_relaxed); }
     /// Still to be told why it ended.
     bool reason_is_late() const noexcept { return late_.armed(); }
@@ -131,6 +138,7 @@ private:
     clock_time attached_at_{0};
     backoff backoff_;
     again_timer again_{*this};
+    notice_board<detach_notice> detaches_;
 };
 
 /// A call that opens a link. The result is made by whoever knows its type.

@@ -27,6 +27,10 @@ void receiver::request_flow(bool echo) const
 std::string const& receiver::name() const noexcept { return core_->name(); }
 std::string receiver::address() const { return core_->address(); }
 std::uint32_t receiver::credit() const noexcept { return core_->credit(); }
+notifications<detach_notice> receiver::detached() const
+{
+    return notifications<detach_notice>{core_->detaches()};
+}
 failure_ptr receiver::error() const { return core_->failure(); }
 executor receiver::get_executor() const { return core_->completions()->get_executor(); }
 

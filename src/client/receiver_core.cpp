@@ -168,8 +168,8 @@ void receiver_core::on_delivery(engine::incoming_delivery& d)
         std::ignore = engine()->settle(d, {encoded_released});
         return;
     }
-    if (d.resumed() && resume(d))
-        return;
+    if (d.resumed())
+        return resume(d);
     if (backlog_.empty())
         core().stir(shared_from_this());
     backlog_.push_back(&d);

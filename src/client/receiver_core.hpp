@@ -63,7 +63,7 @@ private:
     void keep_or_stale(delivery_core& d, bool stale);
     void drop_untaken();
     void come_back();
-    bool resume(engine::incoming_delivery& d);
+    void resume(engine::incoming_delivery& d);
     void on_detached(failure_ptr const& why) override;
     void on_abandoned() override;
     void on_released() override;

@@ -120,8 +120,8 @@ void receiver_core::come_back()
         close_when_idle();
 }
 
-/// @returns true if the user has it already
-bool receiver_core::resume(engine::incoming_delivery& d)
+/// The user has it already. What is not in our unsettled map is to be ignored. [2.7.5]
+void receiver_core::resume(engine::incoming_delivery& d)
 {
     for (auto* r = records_; r; r = r->next_record) {
         if (!r->away || !std::ranges::equal(r->tag.view(), d.tag()))
@@ -141,9 +141,9 @@ bool receiver_core::resume(engine::incoming_delivery& d)
         } else if (r->stated) {
             settle(*r);
         }
-        return true;
+        return;
     }
-    return false;
+    std::ignore = engine()->settle(d, {delivery_core::released_state});
 }
 
 }  // namespace sluice::client::detail

@@ -64,6 +64,10 @@ notifications<send_result> sender::outcomes() const
 {
     return notifications<send_result>{core_->results()};
 }
+notifications<detach_notice> sender::detached() const
+{
+    return notifications<detach_notice>{core_->detaches()};
+}
 failure_ptr sender::error() const { return core_->failure(); }
 executor sender::get_executor() const { return core_->completions()->get_executor(); }
 

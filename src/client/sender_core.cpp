@@ -168,7 +168,8 @@ void sender_core::queue(send_request& s)
         return;
     }
     if (auto const failed = put(s, false))
-        return drop(s, failed, refers_to());
+        return drop(s, closes() ? make_error_code(sluice::error::closed_locally) : failed,
+                    refers_to());
     sends_.push_back(s);
     if (s.has_credit) {
         core().deadlines().arm(s, s.timeout, core().now());

@@ -11,10 +11,19 @@
 
 namespace sluice::client::detail {
 
+/// Requests that the peer has taken back before their handler ran, and that wait for it all the
+/// same: what a peer can make grow that asks and takes back in a loop. Those that are not taken
+/// back are bounded by handle-max and channel-max.
+using withdrawn_count = std::shared_ptr<std::atomic<std::uint32_t>>;
+
 /// Kept by the user's request objects. When the last of them goes without an answer, it is a no.
 struct peer_asked {
     explicit peer_asked(std::shared_ptr<connection_core> c) : connection{std::move(c)} {}
     virtual ~peer_asked() = default;
+    /// Strand: the peer has taken it back.
+    void withdraw() noexcept;
+    /// Before the handler runs. @returns false if there is nothing to ask any more
+    bool hand_over() noexcept;
     /// @returns true for the first answer
     bool take() noexcept { return !answered.exchange(true); }
     /// Runs `f(connection_core&)` on the strand, unless the connection has ended.
@@ -23,6 +32,11 @@ struct peer_asked {
 
     std::shared_ptr<connection_core> connection;
     std::atomic<bool> answered{false};
+    withdrawn_count withdrawn;
+
+private:
+    enum class place : std::uint8_t { waits, handed_over, withdrawn };
+    std::atomic<place> place_{place::waits};
 };
 
 inline amqp_error nobody_answered()
@@ -31,6 +45,9 @@ inline amqp_error nobody_answered()
             .description = "the server gave no answer",
             .info = {}};
 }
+
+/// What the peer is told when `most` of them wait and one more comes.
+amqp_error inbox_overflow(std::uint32_t most, char const* what);
 
 struct connection_asked final : peer_asked {
     using peer_asked::peer_asked;
@@ -86,7 +103,9 @@ struct server_side {
     struct entry {
         std::weak_ptr<Asked> asked{};
         bool answered = false;
+        withdrawn_count withdrawn{};  // of a session: its links
     };
+    withdrawn_count withdrawn = std::make_shared<std::atomic<std::uint32_t>>(0);  // its sessions
     std::map<engine::session*, entry<session_asked>> sessions;
     std::map<engine::link*, entry<link_asked>> links;
 };
@@ -116,11 +135,11 @@ void peer_asked::on_strand(F f) const
         c->refuse();
 }
 
-/// Runs after what was posted before for this connection.
+/// Runs after what was posted before for this connection, or for the session whose `queue` it is.
 template <class F>
-void connection_core::run_handler(F f) const
+void connection_core::run_handler(F f, completion_queue const* queue) const
 {
-    boost::asio::post(completions_->get_executor(),
+    boost::asio::post((queue ? *queue : *completions_).get_executor(),
                       [container = container_, f = std::move(f)]() mutable {
                           try {
                               f();

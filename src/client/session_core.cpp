@@ -53,6 +53,9 @@ public:
         if (!begin())
             return s.on_ended(make_failure(make_error_code(sluice::error::operation_aborted),
                                            "begin was cancelled"));
+        if (on.phase() == detail::phase::closing)
+            return s.on_ended(make_failure(make_error_code(sluice::error::closed_locally),
+                                           "connection to " + on.where() + " closed by this side"));
         if (on.away()) {  // begun with the others, when the connection is back
             on.add(session_);
             return on.deadlines().arm(*this, s.timeout_, on.now());
@@ -349,6 +352,19 @@ void session_core::give_up(std::error_code why, char const* what)
     auto const failure = make_failure(why, std::string{"session given up: no answer to "} + what
                                                + " from " + connection_->where());
     auto const self = shared_from_this();
+    set_ended(failure);
+    for (auto const& l : std::vector{links_}) l->fail(failure);
+    settle_calls(failure);
+}
+
+void session_core::overflow(amqp_error why)
+{
+    if (ended() || !engine_)
+        return;
+    auto const self = shared_from_this();
+    std::ignore = engine_->end(why, true);
+    auto const failure = make_failure(make_error_code(sluice::error::inbox_overflow),
+                                      "session ended by this side", std::move(why));
     set_ended(failure);
     for (auto const& l : std::vector{links_}) l->fail(failure);
     settle_calls(failure);

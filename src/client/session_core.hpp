@@ -49,6 +49,9 @@ public:
     /// The engine's session is gone, or never was.
     void on_ended(failure_ptr why);
     void begin_end(amqp_error why, bool overtake);
+    /// The peer asks for more than its inbox holds: it alone is ended.
+    void overflow(amqp_error why);
+    std::uint32_t events_max() const noexcept { return options_.events_max; }
     /// A session that the peer began is this one's from here on.
     void adopt(engine::session& s);
     /// The handle that a server's user has of one that was adopted; set before it is pushed.

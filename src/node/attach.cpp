@@ -179,6 +179,20 @@ void tell_unsettled(request& r)
     r.answer.unsettled = std::move(out);
 }
 
+/// What a sender that is back does not list it has settled: nothing is left to be said of it.
+/// [2.6.13]
+void forget_settled(request& r)
+{
+    auto const& a = r.asked();
+    if (a.incomplete_unsettled)
+        return;
+    std::set<bytes> listed;
+    for (map_reader map{a.unsettled}; auto const e = map.next();)
+        if (auto const tag = as<bytes_view>(e->key))
+            listed.emplace(tag->begin(), tag->end());
+    std::erase_if(r.before->accepted, [&](bytes const& tag) { return !listed.contains(tag); });
+}
+
 void attach_consumer(request& r)
 {
     auto const address = address_of(r, r.from.address, "source");
@@ -233,8 +247,10 @@ void attach_producer(request& r)
             r.answer.credit_window = 0;
     }
     r.answer.target = answer_target(r, found ? found->name() : std::string{});
-    if (r.before)
+    if (r.before) {
+        forget_settled(r);
         tell_unsettled(r);
+    }
     auto const& outcomes = r.from.outcomes;
     auto made = std::make_unique<producer>(
         r.who, receiver, std::move(found),

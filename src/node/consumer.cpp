@@ -304,7 +304,7 @@ void consumer::suspend(ending how)
         bytes tag(d->tag().begin(), d->tag().end());
         s->unsettled.push_back({.tag = std::move(tag), .what = release(*first_)});
     }
-    owner().core().suspend(std::move(s), how);
+    owner().core().suspend(std::move(s));
 }
 
 void consumer::resume(std::unique_ptr<suspended> before, raw_value remote_unsettled)

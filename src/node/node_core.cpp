@@ -212,15 +212,7 @@ void node_core::steal(link_key const& key)
     old->owner().end_link(old->engine_link(), ending::detached);
 }
 
-void node_core::suspend(std::unique_ptr<suspended> s, ending how)
-{
-    auto const time = now();
-    auto const over = (how != ending::detached && s->when == expiry::session_end)
-                      || (how == ending::connection && s->when == expiry::connection_close);
-    if (over)
-        s->ends_at = time + std::chrono::seconds{s->timeout};
-    away_.add(std::move(s), time);
-}
+void node_core::suspend(std::unique_ptr<suspended> s) { away_.add(std::move(s), now()); }
 
 // ---- transactions
 

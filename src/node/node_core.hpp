@@ -92,7 +92,7 @@ public:
     void forget(node_link& l);
     /// Ends the link that has this name now, for another of its container wants it. [2.6.1]
     void steal(link_key const& key);
-    void suspend(std::unique_ptr<suspended> s, ending how);
+    void suspend(std::unique_ptr<suspended> s);
     std::unique_ptr<suspended> take_suspended(link_key const& key) { return away_.take(key); }
     void on_session_ended(engine::session const& s) { away_.on_session_ended(&s, now()); }
     void on_connection_closed(peer const& p) { away_.on_connection_closed(&p, now()); }

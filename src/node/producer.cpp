@@ -55,10 +55,14 @@ void producer::take(engine::incoming_delivery& d)
         std::ignore = receiver_.settle(d, {encoded_released()});
         return;
     }
-    if (d.resumed() && !accepted_.empty()) {
+    if (d.resumed()) {
         auto const tag = d.tag();
         if (accepted_.erase(bytes(tag.begin(), tag.end())) > 0)
             return accept(d);
+        // "The receiver MUST ignore resumed deliveries that are not in its local unsettled map":
+        // it is not a new message. [2.7.5]
+        std::ignore = receiver_.settle(d, {encoded_released()});
+        return;
     }
     auto const format = d.message_format();
     auto made = message::make(receiver_.take_body(d), format, core.now(), core.wall_clock());
@@ -149,7 +153,7 @@ void producer::on_ended(ending how)
     s->timeout = how_.timeout;
     s->session = how == ending::detached ? &receiver_.session() : nullptr;
     s->connection = how == ending::connection ? nullptr : &owner();
-    owner().core().suspend(std::move(s), how);
+    owner().core().suspend(std::move(s));
 }
 
 }  // namespace sluice::node::detail

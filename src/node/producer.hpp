@@ -22,7 +22,7 @@ public:
 
     /// Tags of an earlier link of this name that were accepted and not settled: they are here
     /// already.
-    void resume(std::set<bytes> accepted) { accepted_ = std::move(accepted); }
+    void resume(std::set<bytes> accepted) noexcept { accepted_ = std::move(accepted); }
 
     // node_link
     void on_event(engine::event const& e) override;

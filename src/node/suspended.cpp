@@ -16,7 +16,10 @@ void suspended::expire()
 
 void suspended_links::add(std::unique_ptr<suspended> s, clock_time now)
 {
-    if (s->when == expiry::link_detach)
+    auto const over = s->when == expiry::link_detach
+                      || (s->when == expiry::session_end && !s->session)
+                      || (s->when == expiry::connection_close && !s->connection);
+    if (over)
         start(*s, now);
     if (s->ends_at <= now)
         return s->expire();
@@ -59,13 +62,15 @@ void suspended_links::on_session_ended(void const* session, clock_time now)
     expire(now);
 }
 
+/// With it its sessions, of which a connection that was cut does not tell one by one.
 void suspended_links::on_connection_closed(void const* connection, clock_time now)
 {
     for (auto& [key, s] : links_) {
         if (s->connection != connection)
             continue;
-        s->connection = nullptr;
-        if (s->when == expiry::connection_close)
+        auto const lives_on = s->when == expiry::session_end && !s->session;  // runs already
+        s->connection = s->session = nullptr;
+        if ((s->when == expiry::session_end && !lives_on) || s->when == expiry::connection_close)
             start(*s, now);
     }
     expire(now);

@@ -121,9 +121,11 @@ private:
     using peer_request::peer_request;
 };
 
-/// What a server does with requests. Handlers of one connection run one after the other, never on
+/// What a server does with requests. Handlers of one connection run one after the other, on_link
+/// those of one session, beside other sessions': one that blocks stalls its session only. Never on
 /// an I/O thread; they may keep a request and answer later. What a peer asks for before an earlier
-/// answer is given is kept, in order, and comes after the answer.
+/// answer is given is kept, in order, and comes after the answer; what it takes back before its
+/// handler runs is not asked for (session_options::events_max bounds such).
 struct server_handlers {
     std::function<void(connection_request)> on_connection{};  ///< default: accepted
     std::function<void(session_request)> on_session{};        ///< default: accepted

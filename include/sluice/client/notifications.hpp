@@ -66,6 +66,12 @@ struct blocked_change {
     bool blocked = false;
 };
 
+/// Of detached(), of senders and receivers: the link is gone, or away.
+struct detach_notice {
+    failure_ptr why{};        ///< with the peer's condition, if it named one
+    bool comes_back = false;  ///< it is attached again by itself: docs/recovery.md
+};
+
 /// Of sender::outcomes(): what came of each send on this link.
 struct send_result {
     std::error_code code{};

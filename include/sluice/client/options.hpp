@@ -105,6 +105,9 @@ struct session_options {
     std::uint32_t handle_max = 1023;
     std::size_t buffered_bytes_max =
         8u << 20;  ///< octets of deliveries not taken yet, before the window shuts
+    /// Of a server: requests for links that the peer has taken back and whose handler has not run;
+    /// one more ends the session, amqp:resource-limit-exceeded. docs/bounds.md
+    std::uint32_t events_max = 64;
     engine::flow_policy policy = engine::flow_policy::tolerant;
     milliseconds timeout{0};  ///< of calls on it that expect an answer; 0: the connection's
     std::vector<std::string> offered_capabilities{};

@@ -3,6 +3,7 @@
 
 #include <sluice/client/delivery.hpp>
 #include <sluice/client/detail/reply.hpp>
+#include <sluice/client/notifications.hpp>
 #include <sluice/client/options.hpp>
 #include <sluice/export.hpp>
 
@@ -102,6 +103,10 @@ public:
     std::string address() const;
     /// Credit that the peer has, as of a moment ago.
     std::uint32_t credit() const noexcept;
+    /// That the peer, an error or this side has detached it, and whether it comes back. 64 are
+    /// kept.
+    notifications<detach_notice> detached() const;
+    /// Why it ended; null while it is open.
     failure_ptr error() const;
     executor get_executor() const;
 

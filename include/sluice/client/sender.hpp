@@ -130,9 +130,12 @@ public:
     std::uint32_t credit() const noexcept;
     /// Sends without an outcome, as of a moment ago.
     std::size_t outstanding() const noexcept;
-    /// Why it ended; null while it is open.
     /// What comes of each send from now on, whoever called. 32 are kept.
     notifications<send_result> outcomes() const;
+    /// That the peer, an error or this side has detached it, and whether it comes back. 64 are
+    /// kept.
+    notifications<detach_notice> detached() const;
+    /// Why it ended; null while it is open.
     failure_ptr error() const;
     executor get_executor() const;
 
