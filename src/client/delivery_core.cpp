@@ -146,8 +146,15 @@ void delivery_core::unref() noexcept
         if (!keep->ended() && !stale.load(std::memory_order_acquire)
             && keep->connection()->push(*this))
             return;
+        count_.store(0, std::memory_order_relaxed);
     }
-    delete this;
+    drop_part();
+}
+
+void delivery_core::drop_part() noexcept
+{
+    if (parts_.fetch_sub(1, std::memory_order_acq_rel) == 1)
+        delete this;
 }
 
 void delivery_core::execute(connection_core&)
@@ -233,22 +240,24 @@ void delivery_core::serve_reader()
 
 void delivery_core::on_part(std::error_code ended)
 {
-    if (ended) {
-        read_end_ = ended;
-        settled = true;
-        link->remove_record(*this);
-    }
+    if (!ended)
+        return serve_reader();
+    read_end_ = ended;
+    settled = true;
+    incoming = nullptr;
     serve_reader();
+    link->remove_record(*this);  // last: nobody else may have it
 }
 
 void delivery_core::on_settled_by_peer()
 {
     auto const held = std::exchange(stated, false);
-    link->remove_record(*this);
+    incoming = nullptr;
     if (settling_)
         settling_->finish({}, nullptr);
     if (held)
         unref();
+    link->remove_record(*this);  // last: nobody else may have it
 }
 
 raw_value delivery_core::stated_outcome() const noexcept

@@ -17,6 +17,9 @@ public:
 
     void ref() noexcept { count_.fetch_add(1, std::memory_order_relaxed); }
     void unref() noexcept;
+    /// On the strand: its link has it in its list no longer, which may have been the last that kept
+    /// it.
+    void unlist() noexcept { drop_part(); }
     static client::delivery adopt(delivery_core* d) noexcept
     {
         return client::delivery{d, client::delivery::adopt{}};
@@ -70,11 +73,14 @@ private:
     class settle_request;
     class read_request;
     void serve_reader();
+    void drop_part() noexcept;
 
     bytes large_;
     std::byte* small_ = nullptr;  // from the recycled blocks: most messages need no heap
     std::size_t small_size_ = 0;
-    std::atomic<std::uint32_t> count_{1};
+    std::atomic<std::uint32_t> count_{1};  // handles, and commands on their way
+    /// Kept by those and by the link's list: the strand may come across it after its last handle.
+    std::atomic<std::uint8_t> parts_{2};
     settle_request* settling_ = nullptr;
     read_request* reading_ = nullptr;
     std::error_code read_end_;

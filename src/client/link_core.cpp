@@ -347,11 +347,12 @@ void link_core::on_ended(failure_ptr why)
     core().deadlines().disarm(late_);
     core().deadlines().disarm(again_);
     fail(std::move(why));
-    if (auto* const gone = std::exchange(engine_link_, nullptr)) {
+    auto* const gone = std::exchange(engine_link_, nullptr);
+    if (gone)
         gone->context = nullptr;
-        on_released();
+    on_released();
+    if (gone)
         gone->session().forget(*gone);
-    }
     session_->remove(*this);
     session_user_.reset();
     connection_user_.reset();

@@ -217,6 +217,7 @@ delivery_core* receiver_core::make_record(engine::incoming_delivery& d)
     return record;
 }
 
+/// It may be gone afterwards, unless somebody has a handle on it.
 void receiver_core::remove_record(delivery_core& d) noexcept
 {
     d.incoming = nullptr;
@@ -224,6 +225,7 @@ void receiver_core::remove_record(delivery_core& d) noexcept
     if (d.next_record)
         d.next_record->previous_record = d.previous_record;
     d.next_record = d.previous_record = nullptr;
+    d.unlist();
 }
 
 /// Moves what there is room for, or `all`, then serves who waits: calls first, else the handler.

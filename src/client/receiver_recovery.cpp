@@ -17,10 +17,10 @@ void receiver_core::keep_or_stale(delivery_core& d, bool stale)
         return;
     d.stale.store(true, std::memory_order_release);
     auto const held = std::exchange(d.stated, false);
-    remove_record(d);
     d.on_stale(failure());
     if (held)
         d.unref();
+    remove_record(d);  // last: nobody else may have it
 }
 
 /// What nobody has taken the peer still has, too, and sends again; what it sent settled it has not.
