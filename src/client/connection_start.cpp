@@ -21,6 +21,12 @@ void connection_core::connect_now()
     started_ = now_;
     net::tcp_options const tcp{.no_delay = options_.no_delay, .timeout = options_.timeout};
     auto self = shared_from_this();
+    if (options_.connector) {
+        connecting_ =
+            options_.connector(io_->context().get_executor(), url().host, url().port,
+                               [self](net::connect_result r) { self->connected(std::move(r)); });
+        return;
+    }
     connecting_ =
         net::connect_tcp(io_->context().get_executor(), url().host, url().port, tcp,
                          [self](net::connect_result r) { self->connected(std::move(r)); });

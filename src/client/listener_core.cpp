@@ -30,7 +30,9 @@ listener_core::listener_core(std::shared_ptr<container_core> container, listener
 
 std::error_code listener_core::open(std::string const& host, std::uint16_t port, std::string& fault)
 {
-    auto made = net::tcp_listener::open(io_->context().get_executor(), host, port, &fault);
+    auto const on = io_->context().get_executor();
+    auto made = options_.acceptor ? options_.acceptor(on, host, port, &fault)
+                                  : net::tcp_listener::open(on, host, port, &fault);
     if (!made)
         return made.error();
     socket_ = std::move(*made);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <sluice/client/connection.hpp>
+#include <sluice/net/tcp_listener.hpp>
 #include <sluice/export.hpp>
 
 #include <functional>
@@ -13,6 +14,11 @@ namespace detail {
 class listener_core;
 struct peer_asked;
 }  // namespace detail
+
+/// Makes what takes connections in, as net::tcp_listener::open() does.
+using acceptor = std::function<result<std::shared_ptr<net::tcp_listener>>(
+    boost::asio::any_io_executor on, std::string const& host, std::uint16_t port,
+    std::string* fault)>;
 
 /// Settings of a listener; each limit with what happens beyond it.
 struct listener_options {
@@ -30,6 +36,8 @@ struct listener_options {
     std::size_t connection_buffered_max = 64u << 20;
     std::size_t buffered_max = 512u << 20;
     milliseconds stop_timeout{5'000};  ///< see listener::stop()
+    /// Instead of a TCP socket, such as sluice::test's that stays in memory.
+    client::acceptor acceptor{};
 
     /// The check of SASL PLAIN. Set: ANONYMOUS and connections without SASL are refused. Called on
     /// the connection's handler executor; what it throws refuses.

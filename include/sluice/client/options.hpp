@@ -4,6 +4,7 @@
 #include <sluice/audit/finding.hpp>
 #include <sluice/codec/messaging.hpp>
 #include <sluice/engine/options.hpp>
+#include <sluice/net/tcp.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
 
@@ -69,11 +70,19 @@ struct reconnect_options {
     std::chrono::seconds keep_links{120};
 };
 
+/// Reaches a peer: called on an I/O thread with its executor; `done` is called once, on that
+/// executor, never from within this call. As net::connect_tcp().
+using connector = std::function<std::shared_ptr<net::tcp_connect>(
+    boost::asio::any_io_executor on, std::string const& host, std::uint16_t port,
+    std::function<void(net::connect_result)> done)>;
+
 struct connection_options {
     std::optional<std::string> user{};      ///< instead of the URL's
     std::optional<std::string> password{};  ///< instead of the URL's
     sasl_choice sasl = sasl_choice::automatic;
     std::string hostname{};  ///< in open; empty: the URL's host
+    /// How to reach the peer instead of TCP, such as sluice::test's that stays in memory.
+    client::connector connector{};
     milliseconds timeout =
         default_timeout;  ///< of each call on it that expects an answer, connect included
     std::uint32_t max_frame_size = 65536;
