@@ -9,6 +9,10 @@
 
 namespace sluice::client {
 
+namespace detail {
+class requester_core;
+}
+
 /// A handle on a session; copies refer to the same one. Thread-safe. Once the last handle on it and
 /// on its links is gone, it is ended.
 ///
@@ -121,6 +125,7 @@ private:
     friend class session_request;
     friend class link_request;
     friend class detail::session_core;
+    friend class detail::requester_core;
     explicit session(std::shared_ptr<detail::session_core> core) noexcept : core_{std::move(core)}
     {
     }
