@@ -4,12 +4,15 @@
 #pragma once
 
 #include <sluice/codec/types.hpp>
+#include <sluice/export.hpp>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -27,6 +30,10 @@ using channel_id = std::uint64_t;
 using token = std::uint64_t;
 /// Chosen by the client at random; outlives a lost connection.
 using handle_id = std::array<std::byte, 16>;
+
+/// Limits of one message; more is error::too_many_elements.
+inline constexpr std::size_t cases_max = 1'024;   // of a select
+inline constexpr std::size_t ranges_max = 4'096;  // of an ack, a pickup, an accepted
 
 enum class guarantee : std::uint8_t { at_least_once, at_most_once };
 
@@ -179,13 +186,17 @@ struct state {
 
 using reply = std::variant<opened, done, accepted, delivered, state>;
 
-/// Appends the whole message to `out`.
-void encode(bytes& out, request const& r);
-void encode(bytes& out, reply const& r);
+/// Appends the whole message to `out`, in its one canonical form.
+/// @pre a select has at most `cases_max` cases, the others at most `ranges_max` ranges.
+SLUICE_EXPORT void encode(bytes& out, request const& r);
+SLUICE_EXPORT void encode(bytes& out, reply const& r);
 
-/// Views refer to `message`. On failure `fault` says which field of what.
-/// @returns error::decode_error or success
-std::error_code decode(bytes_view message, request& out, std::string& fault);
-std::error_code decode(bytes_view message, reply& out, std::string& fault);
+/// Views in `out` refer to `message`. On failure `out` is unspecified, and `fault` says which field
+/// of what and what is wrong with it: "select.cases[1].sequence: ...".
+/// @returns a codec error of error.hpp: invalid_value for an unknown kind of message, a choice that
+///     is none, an empty `max`, a range whose last is before its first; too_many_elements beyond
+///     the limits above; missing_mandatory_field, wrong_type, too_many_fields, truncated and so on.
+SLUICE_EXPORT std::error_code decode(bytes_view message, request& out, std::string& fault);
+SLUICE_EXPORT std::error_code decode(bytes_view message, reply& out, std::string& fault);
 
 }  // namespace sluice::channel_protocol
