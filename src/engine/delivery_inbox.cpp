@@ -166,11 +166,14 @@ bool delivery_inbox::check_repeated(receiver& link, transfer const& t)
     auto tag = link.partial_ ? link.partial_->tag() : bytes_view{};
     auto format = link.partial_ ? link.partial_->message_format() : 0;
     if (link.half_waits_)  // its first frame may be here still: then that is the newest of them
-        for (std::size_t i = 0; i < waiting_.size(); ++i)
-            if (waiting_[i].link == &link && waiting_[i].first) {
-                tag = waiting_[i].tag.view();
-                format = waiting_[i].message_format;
+        for (auto i = waiting_.size(); i != 0;) {
+            auto const& f = waiting_[--i];
+            if (f.link == &link && f.first) {
+                tag = f.tag.view();
+                format = f.message_format;
+                break;
             }
+        }
     auto const same_tag = !t.delivery_tag || same_bytes(*t.delivery_tag, tag);
     if (same_tag && t.message_format.value_or(format) == format)
         return true;

@@ -34,7 +34,7 @@ void delivery_inbox::wait(receiver& link, transfer const& t, bytes_view payload,
 std::size_t delivery_inbox::held_bytes() const noexcept
 {
     auto held = buffered_;
-    for (std::size_t i = 0; i < waiting_.size(); ++i) held += waiting_[i].payload.size();
+    for (auto i = waiting_.size(); i != 0;) held += waiting_[--i].payload.size();
     return held;
 }
 

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <random>
 
 namespace sluice::test {
@@ -178,6 +179,25 @@ TEST_F(Inbox, ChecksContinuationsOfADeliveryThatWaits)
     peer.send(transfer{.delivery_id = delivery_number{9}});
     EXPECT_NE(peer.events().find("link_detached(A delivery_id amqp:invalid-field)"),
               std::string::npos);
+}
+
+TEST_F(Inbox, ChecksContinuationsAgainstTheFirstFrameOfTheirOwnLink)
+{
+    open(8);
+    first(*a, "01234");
+    first(*b, "56789");
+    std::array const tags{std::byte{7}, std::byte{8}};
+    for (auto const* const part : {"1,", "2"})
+        for (std::uint32_t i = 0; i < 2; ++i) {
+            auto t = engine_peer::first_frame(2 + i, part[1] == ',');
+            t.handle = (i == 0 ? a : b)->local_handle();
+            t.delivery_tag = bytes_view{tags}.subspan(i, 1);
+            peer.send(t, part);
+        }
+    take(0);
+    take(1);
+    EXPECT_EQ(peer.events(), "delivery(A 0 '01234') delivery(B 1 '56789') delivery(A 2 '1,2') "
+                             "delivery(B 3 '1,2')");
 }
 
 TEST_F(Inbox, ShutsTheWindowWhenItIsFullAndOpensItAgain)

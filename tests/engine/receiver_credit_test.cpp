@@ -197,6 +197,21 @@ TEST_F(ReceiverCredit, ThatThePeerKnowsToBeTakenBackMayNotBeUsed)
               std::string::npos);
 }
 
+TEST_F(ReceiverCredit, ThatThePeerKnowsToBeTakenBackMayNotBeUsedEvenIfItWasToldTwice)
+{
+    attached().set_credit(10);
+    std::ignore = peer.wire();
+    r->request_flow();
+    EXPECT_EQ(peer.wire(), "flow(nii=0 iw=2048 noi=0 h0 dc=0 lc=10)");
+    r->set_credit(2);
+    std::ignore = peer.wire();
+    view(0, 2);
+    deliver(0, 3);
+    EXPECT_EQ(peer.deliveries.size(), 2u);
+    EXPECT_NE(peer.wire().find("detach(h0 closed amqp:link:transfer-limit-exceeded)"),
+              std::string::npos);
+}
+
 TEST_F(ReceiverCredit, StartsWhereTheSenderCounts)
 {
     attached(10, 4294967290);
