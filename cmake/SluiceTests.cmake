@@ -58,7 +58,7 @@ foreach(layer IN LISTS tested_layers)
     if(TARGET sluice_audit)
         target_link_libraries(${target} PRIVATE sluice_audit)  # an oracle for whoever wants one
     endif()
-    if(layer STREQUAL "dispatch" AND TARGET sluice_node)
+    if(layer MATCHES "^(dispatch|channel)$" AND TARGET sluice_node)
         target_link_libraries(${target} PRIVATE sluice_node)  # the peer
     endif()
     target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
