@@ -7,6 +7,8 @@
 
 #include <sluice/codec/reader.hpp>
 
+#include <array>
+
 namespace sluice::node::detail {
 namespace {
 
@@ -68,11 +70,16 @@ result<engine::outgoing_delivery*> consumer::send(lent& l, bool resumed)
     l.head = m.head(owner().core().now());
     engine::payload const body{.head = l.head, .tail = m.tail(l.head)};
     auto const presettled = sender_.snd_settle_mode() == sender_settle_mode::settled;
+    // Not used again by a later link of this name, whose peer may still tell an outcome by it.
+    std::array<std::byte, 12> tag;
+    auto const count = ++sent_;
+    for (unsigned i = 0; i < 8; ++i) tag[i] = static_cast<std::byte>(id() >> (56 - 8 * i));
+    for (unsigned i = 0; i < 4; ++i) tag[8 + i] = static_cast<std::byte>(count >> (24 - 8 * i));
     return sender_.send(body, {.settled = presettled,
                                .notify_sent = presettled,
                                .resume = resumed,
                                .message_format = m.format(),
-                               .tag = resumed ? bytes_view{l.tag} : bytes_view{},
+                               .tag = resumed ? bytes_view{l.tag} : bytes_view{tag},
                                .context = &l});
 }
 

@@ -76,7 +76,8 @@ private:
     std::size_t unsent_bytes_ = 0;  // at most of what was queued since on_written()
     std::uint64_t browsed_ = 0;     // sequence of the last message seen
     bool attached_ = false;
-    bool held_up_ = false;  // by what is queued here already
+    std::uint32_t sent_ = 0;  // by this link
+    bool held_up_ = false;    // by what is queued here already
     bool draining_ = false;
     std::unique_ptr<suspended> before_;
     bytes remote_unsettled_;  // an encoded map
