@@ -2,16 +2,19 @@
 #
 #   sluice_add_layer(<name> [DEPENDS <layer>...] [PACKAGES <package>...] [LIBRARIES <target>...])
 #
-# makes the target sluice_<name> (alias sluice::<name>) of src/<name>/**.cpp and
-# include/sluice/<name>/**.hpp; codec has the headers directly in include/sluice/ as well.
-# DEPENDS names layers below it: one that does not exist (yet) is left out. PACKAGES are found here
-# and by whoever finds the installed package; LIBRARIES are the targets that come from them.
+# makes the static library sluice_<name> of src/<name>/**.cpp and include/sluice/<name>/**.hpp; codec
+# has the headers directly in include/sluice/ as well. DEPENDS names layers below it: one that does
+# not exist (yet) is left out. PACKAGES are found here and by whoever finds the installed package;
+# LIBRARIES are the targets that come from them.
 #
 #   sluice_finish_layers()
 #
-# makes sluice::sluice of all layers, and the rules for install and find_package(sluice).
+# makes libsluice.so of the same objects, if SLUICE_SHARED (which BUILD_SHARED_LIBS turns on), and
+# sluice::sluice of all layers. sluice::<name> is what users link: the layer's archive, or, with
+# BUILD_SHARED_LIBS, the shared library and what the layer's headers need.
+#
+# cmake/SluiceInstall.cmake installs all that.
 include_guard(GLOBAL)
-include(CMakePackageConfigHelpers)
 
 set_property(GLOBAL PROPERTY SLUICE_LAYERS "")
 
@@ -49,8 +52,7 @@ function(sluice_add_layer name)
     endforeach()
 
     set(target sluice_${name})
-    add_library(${target} ${sources})
-    add_library(sluice::${name} ALIAS ${target})
+    add_library(${target} STATIC ${sources})
     target_sources(${target} PUBLIC
         FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}/include FILES ${headers})
     # Headers that only the layer's own sources see.
@@ -59,8 +61,12 @@ function(sluice_add_layer name)
     set_target_properties(${target} PROPERTIES
         CXX_EXTENSIONS OFF
         EXPORT_NAME ${name}
-        VERSION ${PROJECT_VERSION}
-        SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+        # The archives' objects are the shared library's, so that nothing is compiled twice.
+        POSITION_INDEPENDENT_CODE ON
+        CXX_VISIBILITY_PRESET hidden
+        VISIBILITY_INLINES_HIDDEN ON)
+    # Nobody puts functions of their own in the place of ours: calls within a file stay calls or are inlined.
+    target_compile_options(${target} PRIVATE -fno-semantic-interposition)
     # The hot path: inlining is worth its size here. The engine's runs through several of its files: as one unit the
     # compiler sees it whole.
     if(name MATCHES "^(codec|engine)$" AND CMAKE_BUILD_TYPE MATCHES "^(Release|RelWithDebInfo)$")
@@ -85,7 +91,45 @@ function(sluice_add_layer name)
 
     set_property(GLOBAL APPEND PROPERTY SLUICE_LAYERS ${name})
     set_property(GLOBAL PROPERTY SLUICE_PACKAGES_${name} "${layer_PACKAGES}")
+    set_property(GLOBAL PROPERTY SLUICE_LIBRARIES_${name} "${layer_LIBRARIES}")
     set_property(GLOBAL PROPERTY SLUICE_DEPENDS_${name} "${depends}")
+
+    if(NOT BUILD_SHARED_LIBS)
+        add_library(sluice::${name} ALIAS ${target})
+        return()
+    endif()
+    add_library(${target}_api INTERFACE)
+    add_library(sluice::${name} ALIAS ${target}_api)
+    target_link_libraries(${target}_api INTERFACE sluice_shared ${layer_LIBRARIES})
+    foreach(dependency IN LISTS depends)
+        target_link_libraries(${target}_api INTERFACE sluice_${dependency}_api)
+    endforeach()
+endfunction()
+
+# One shared library for all layers: they call each other's inside, which stays hidden in it.
+function(sluice_add_shared)
+    add_library(sluice_shared SHARED)
+    foreach(layer IN LISTS ARGN)
+        get_property(libraries GLOBAL PROPERTY SLUICE_LIBRARIES_${layer})
+        target_sources(sluice_shared PRIVATE $<TARGET_OBJECTS:sluice_${layer}>)
+        target_link_libraries(sluice_shared PRIVATE ${libraries})
+    endforeach()
+    target_include_directories(sluice_shared INTERFACE
+        $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+        $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+    target_compile_features(sluice_shared INTERFACE cxx_std_20)
+    set_target_properties(sluice_shared PROPERTIES
+        OUTPUT_NAME sluice
+        EXPORT_NAME shared
+        LINKER_LANGUAGE CXX
+        VERSION ${PROJECT_VERSION}
+        SOVERSION ${PROJECT_VERSION_MAJOR})
+    # Templates of the standard library and of Boost come out as weak symbols of whoever uses them.
+    target_link_options(sluice_shared PRIVATE
+        -Wl,--exclude-libs,ALL -Wl,-z,defs
+        -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/libsluice.map)
+    set_target_properties(sluice_shared PROPERTIES
+        LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/libsluice.map)
 endfunction()
 
 function(sluice_finish_layers)
@@ -94,48 +138,20 @@ function(sluice_finish_layers)
         message(WARNING "no layer has a source file below ${PROJECT_SOURCE_DIR}/src")
         return()
     endif()
+    if(SLUICE_SHARED)
+        sluice_add_shared(${layers})
+    endif()
 
+    # For our own programs, which may see the inside: the archives.
     add_library(sluice_sluice INTERFACE)
-    add_library(sluice::sluice ALIAS sluice_sluice)
-    set_target_properties(sluice_sluice PROPERTIES EXPORT_NAME sluice)
     list(TRANSFORM layers PREPEND sluice_ OUTPUT_VARIABLE targets)
     target_link_libraries(sluice_sluice INTERFACE ${targets})
-
-    # What the installed package has to know: its layers, what each needs, and where that is found.
-    set(SLUICE_CONFIG_TABLE "set(_sluice_layers ${layers})\n")
-    foreach(layer IN LISTS layers)
-        get_property(packages GLOBAL PROPERTY SLUICE_PACKAGES_${layer})
-        get_property(depends GLOBAL PROPERTY SLUICE_DEPENDS_${layer})
-        list(TRANSFORM packages REPLACE "(.+)" "\"\\1\"")
-        list(JOIN packages " " packages)
-        list(JOIN depends " " depends)
-        string(APPEND SLUICE_CONFIG_TABLE
-            "set(_sluice_${layer}_packages ${packages})\n"
-            "set(_sluice_${layer}_depends ${depends})\n")
-    endforeach()
-
-    set(config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/sluice)
-    configure_package_config_file(
-        ${PROJECT_SOURCE_DIR}/cmake/sluiceConfig.cmake.in
-        ${PROJECT_BINARY_DIR}/sluiceConfig.cmake
-        INSTALL_DESTINATION ${config_dir}
-        NO_SET_AND_CHECK_MACRO)
-    # Before 1.0 a minor version may change the interface.
-    write_basic_package_version_file(
-        ${PROJECT_BINARY_DIR}/sluiceConfigVersion.cmake
-        COMPATIBILITY SameMinorVersion)
-    install(FILES
-        ${PROJECT_BINARY_DIR}/sluiceConfig.cmake
-        ${PROJECT_BINARY_DIR}/sluiceConfigVersion.cmake
-        DESTINATION ${config_dir} COMPONENT sluice)
-
-    # One export file per layer, so that a component is imported without the packages of the others.
-    foreach(layer IN LISTS layers)
-        install(TARGETS sluice_${layer} EXPORT sluice_${layer} COMPONENT sluice
-            FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-        install(EXPORT sluice_${layer} NAMESPACE sluice:: FILE sluice-${layer}.cmake
-            DESTINATION ${config_dir} COMPONENT sluice)
-    endforeach()
-    install(FILES ${PROJECT_SOURCE_DIR}/LICENSE
-        DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/sluice COMPONENT sluice)
+    if(NOT BUILD_SHARED_LIBS)
+        add_library(sluice::sluice ALIAS sluice_sluice)
+        return()
+    endif()
+    add_library(sluice_api INTERFACE)
+    add_library(sluice::sluice ALIAS sluice_api)
+    list(TRANSFORM targets APPEND _api)
+    target_link_libraries(sluice_api INTERFACE ${targets})
 endfunction()

@@ -30,7 +30,7 @@ endfunction()
 
 # ---- unit tests: tests/<layer>/**_test.cpp ------------------------------------------------------
 
-set(threaded_layers net client dispatch node channel)
+set(threaded_layers net client dispatch node channel test)
 get_property(layers GLOBAL PROPERTY SLUICE_LAYERS)
 set(tested_layers "")
 if(SLUICE_TESTS)

@@ -26,6 +26,6 @@ set_target_properties(sluice_command PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tools)
 sluice_set_warnings(sluice_command)
 
-install(TARGETS sluice_command COMPONENT sluice RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS sluice_command COMPONENT tools RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(FILES ${PROJECT_SOURCE_DIR}/tools/completion/sluice.bash
-    COMPONENT sluice DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME sluice)
+    COMPONENT tools DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME sluice)

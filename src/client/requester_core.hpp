@@ -60,7 +60,9 @@ private:
     requester_options const options_;
     milliseconds timeout_;
     executor own_;
-    boost::asio::cancellation_signal wake_;
+    /// Shared with the receive that waits, which outlives this.
+    std::shared_ptr<boost::asio::cancellation_signal> const wake_ =
+        std::make_shared<boost::asio::cancellation_signal>();
     clock::time_point listens_until_{};
     calls calls_;
     failure_ptr ended_;

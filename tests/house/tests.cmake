@@ -25,6 +25,22 @@ if(TARGET sluice_engine AND SLUICE_TESTS)
     set_tests_properties(house.state_machines PROPERTIES LABELS house TIMEOUT 60)
 endif()
 
+# C++ in README and docs is what lies in examples/, which are run here, each with a node of its own or `sluice node`.
+add_test(NAME house.snippets COMMAND Python3::Interpreter -B ${house}/snippets.py ${PROJECT_SOURCE_DIR})
+add_test(NAME house.snippets_finds_each_fault
+    COMMAND Python3::Interpreter -B -m unittest snippets_test WORKING_DIRECTORY ${house})
+set_tests_properties(house.snippets house.snippets_finds_each_fault PROPERTIES LABELS house TIMEOUT 60)
+if(TARGET example_guides)
+    add_test(NAME example.guides COMMAND example_guides)
+    add_test(NAME example.prometheus
+        COMMAND Python3::Interpreter -B ${house}/prometheus.py $<TARGET_FILE:example_prometheus>)
+    set_tests_properties(example.guides example.prometheus PROPERTIES LABELS example TIMEOUT 60)
+endif()
+if(TARGET example_poll_loop AND TARGET sluice_command)
+    sluice_add_interop_test(example.poll_loop BROKER sluice COMMAND poll_loop 127.0.0.1 {port} q 2000)
+    set_tests_properties(interop.example.poll_loop PROPERTIES ENVIRONMENT SLUICE=$<TARGET_FILE:sluice_command>)
+endif()
+
 # An external project of the smallest kind is built against the installed package.
 get_property(layers GLOBAL PROPERTY SLUICE_LAYERS)
 if(layers)
@@ -32,5 +48,16 @@ if(layers)
     add_test(NAME house.install_consumer
         COMMAND ${house}/install_consumer ${CMAKE_COMMAND} ${PROJECT_BINARY_DIR} ${components}
             ${CMAKE_CXX_COMPILER} ${CMAKE_CXX_FLAGS})
-    set_tests_properties(house.install_consumer PROPERTIES LABELS install TIMEOUT 300)
+    add_test(NAME house.subdirectory_consumer
+        COMMAND ${house}/subdirectory_consumer/run ${CMAKE_COMMAND} ${PROJECT_SOURCE_DIR}
+            ${PROJECT_BINARY_DIR}/house/subdirectory ${CMAKE_CXX_COMPILER})
+    set_tests_properties(house.install_consumer house.subdirectory_consumer
+        PROPERTIES LABELS install TIMEOUT 600)
+    find_program(SLUICE_DPKG_SHLIBDEPS dpkg-shlibdeps)
+    if(TARGET sluice_shared AND TARGET sluice_command AND SLUICE_DPKG_SHLIBDEPS)
+        add_test(NAME house.packages
+            COMMAND ${house}/packages ${CMAKE_COMMAND} ${CMAKE_CPACK_COMMAND} ${PROJECT_BINARY_DIR}
+                ${CMAKE_CXX_COMPILER})
+        set_tests_properties(house.packages PROPERTIES LABELS install TIMEOUT 600)
+    endif()
 endif()

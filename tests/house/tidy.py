@@ -20,6 +20,7 @@ USES = {
     'dispatch': ['client'],
     'node': ['client'],
     'channel': ['client'],
+    'test': ['client'],
     'tools': ['dispatch', 'node', 'channel'],
 }
 # Libraries, by the beginning of an include, and the layers from which on each may be used.
