@@ -159,6 +159,17 @@ TEST_F(Inbox, PutsADeliveryTogetherWhoseFirstFrameWaited)
     EXPECT_EQ(window(), 8u);
 }
 
+TEST_F(Inbox, SaysHowMuchItHoldsWithWhatWaits)
+{
+    open(8);
+    first(*a, "0123456789");
+    first(*a, "waits");
+    first(*a, "too");
+    EXPECT_EQ(peer.session->buffered_bytes(), 18u);
+    take(0);
+    EXPECT_EQ(peer.session->buffered_bytes(), 8u);
+}
+
 TEST_F(Inbox, DropsADeliveryThatIsAbortedWhileItWaits)
 {
     open(8);
