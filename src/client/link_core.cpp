@@ -243,6 +243,7 @@ void link_core::handle(engine::event const& e)
         away_ = false;
         on_attached();
         was_attached_ = true;
+        without_map_ = false;
         if (auto* const request = std::exchange(attach_, nullptr)) {
             core().deadlines().disarm(*request);
             request->finish({}, nullptr);

@@ -75,6 +75,8 @@ protected:
     bool away() const noexcept { return away_; }
     /// Attached for the second time or later: what was unsettled is told.
     bool comes_back() const noexcept { return was_attached_; }
+    /// With what this side has not settled; a peer that cannot resume is asked without.
+    bool tells_unsettled() const noexcept { return was_attached_ && !without_map_; }
     /// Asks the peer to remember the link while it is away.
     terminus kept(terminus t) const;
     /// Octets that an attach's unsettled map may have.
@@ -117,7 +119,7 @@ private:
     };
 
     void on_detach(std::error_code code);
-    bool is_curable(amqp_error const& why) const;
+    bool is_curable(amqp_error const& why);
     void on_again();
     void try_later();
     void settle_calls(failure_ptr const& why);
@@ -135,6 +137,7 @@ private:
     std::atomic<bool> abandoned_{false};
     bool away_ = false;
     bool was_attached_ = false;
+    bool without_map_ = false;  // the peer has refused the attach with one
     clock_time attached_at_{0};
     backoff backoff_;
     again_timer again_{*this};

@@ -8,13 +8,17 @@ constexpr clock_time lived_long{1'000};  // attached for less counts as one more
 
 }  // namespace
 
-bool link_core::is_curable(amqp_error const& why) const
+bool link_core::is_curable(amqp_error const& why)
 {
     auto const& c = *session_->connection();
-    return c.recovers() && was_attached_ && may_come_back() && !abandoned()
-           && phase() == detail::phase::open && !session_->ended()
-           && session_->engine()->state() == engine::session_state::mapped
-           && may_cure_link(why, engine_link_->closed_by_peer());
+    if (!c.recovers() || !was_attached_ || !may_come_back() || abandoned()
+        || phase() != detail::phase::open || session_->ended()
+        || session_->engine()->state() != engine::session_state::mapped)
+        return false;
+    // Broker-J 10.1 does not resume a link that it still knows: it refuses unsettled maps.
+    if (away_ && !without_map_ && why.condition == condition::not_implemented)
+        return without_map_ = true;
+    return may_cure_link(why, engine_link_->closed_by_peer());
 }
 
 void link_core::lose(bool connection_gone)

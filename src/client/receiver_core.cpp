@@ -7,8 +7,7 @@ namespace sluice::client::detail {
 namespace {
 
 constexpr auto const& encoded_released = delivery_core::released_state;
-constexpr std::size_t copied_max =
-    4096;  // octets; copying fewer is cheaper than giving their memory away
+constexpr std::size_t copied_max = 4096;  // copying fewer octets is cheaper than giving them away
 
 }  // namespace
 
@@ -46,7 +45,7 @@ engine::link_options receiver_core::to_engine() const
     o.source = encode_source(kept(options_.source));
     o.target = options_.encoded_target.empty() ? encode_target(kept(options_.target))
                                                : options_.encoded_target;
-    if (comes_back())
+    if (tells_unsettled())
         o.unsettled = unsettled(o.incomplete_unsettled);
     o.snd_settle_mode = options_.snd_settle_mode;
     o.rcv_settle_mode = options_.rcv_settle_mode;

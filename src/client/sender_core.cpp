@@ -70,7 +70,7 @@ engine::link_options sender_core::to_engine() const
     o.source = encode_source(kept(options_.source));
     o.target = options_.encoded_target.empty() ? encode_target(kept(options_.target))
                                                : options_.encoded_target;
-    if (comes_back())
+    if (tells_unsettled())
         o.unsettled = unsettled(o.incomplete_unsettled);
     o.snd_settle_mode = options_.snd_settle_mode;
     o.rcv_settle_mode = options_.rcv_settle_mode;
@@ -159,6 +159,9 @@ void sender_core::queue(send_request& s)
     if (!s.begin())
         return drop(s, make_error_code(sluice::error::operation_aborted),
                     refers_to() + ": send cancelled");
+    if (closes())
+        return drop(s, make_error_code(sluice::error::closed_locally),
+                    refers_to() + " closed by this side");
     if (s.only_with_credit && (away() || engine()->free_credit() == 0))
         return drop(s, make_error_code(sluice::error::no_credit), refers_to());
     if (away() || reason_is_late()) {
@@ -168,8 +171,7 @@ void sender_core::queue(send_request& s)
         return;
     }
     if (auto const failed = put(s, false))
-        return drop(s, closes() ? make_error_code(sluice::error::closed_locally) : failed,
-                    refers_to());
+        return drop(s, failed, refers_to());
     sends_.push_back(s);
     if (s.has_credit) {
         core().deadlines().arm(s, s.timeout, core().now());

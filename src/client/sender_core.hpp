@@ -60,6 +60,7 @@ private:
     void come_back(send_request& s);
     bool conclude(send_request& s, raw_value state);
     bytes unsettled(bool& incomplete) const;
+    static bool keeps(sluice::attach const& theirs);
     std::error_code put(send_request& s, bool resume);
     void on_detached(failure_ptr const& why) override;
     void on_abandoned() override;
@@ -79,6 +80,7 @@ private:
     send_request* without_credit_ =
         nullptr;  // the first of sends_ that has none, with all after it
     std::size_t without_credit_count_ = 0;
+    bool peer_keeps_ = false;     // the link, once it is away: so its last attach has said
     std::uint32_t next_tag_ = 0;  // of a link that may come back: none twice
     notice_board<send_result> results_;
 

@@ -4,6 +4,7 @@
 #include "client/sender_core.hpp"
 #include "client/stream_core.hpp"
 
+#include <sluice/codec/codec.hpp>
 #include <sluice/codec/writer.hpp>
 
 namespace sluice::client::detail {
@@ -96,16 +97,27 @@ bool sender_core::conclude(send_request& s, raw_value state)
     return true;
 }
 
+/// The peer's terminus outlives a lost connection. [3.5.3]
+bool sender_core::keeps(sluice::attach const& theirs)
+{
+    auto in = theirs.target.encoded;
+    target t;
+    return !is_null(theirs.target) && !decode(in, t)
+           && (t.timeout > 0 || t.expiry_policy == symbol{"never"});
+}
+
 /// Everything that has no outcome goes out again, in the order in which it was sent.
 void sender_core::on_attached()
 {
+    auto const& a = engine()->remote_attach();
+    auto const was_kept = std::exchange(peer_keeps_, keeps(a)) && tells_unsettled();
     if (!comes_back() && sends_.empty())
         return;
-    auto const& a = engine()->remote_attach();
     unsettled_reader const theirs{a.unsettled, a.incomplete_unsettled};
     // In mode second the peer keeps what it has until we settle it: what it does not know, it never
-    // had.
-    auto const sure = theirs.complete() && !engine()->options().incomplete_unsettled
+    // had. That it has kept the link at all it must have promised: Broker-J 10.1 tells an empty map
+    // although it has forgotten everything.
+    auto const sure = was_kept && theirs.complete() && !engine()->options().incomplete_unsettled
                       && engine()->rcv_settle_mode() == receiver_settle_mode::second;
     for (auto* r = sends_.front(); r;) {
         auto& s = static_cast<send_request&>(*r);
