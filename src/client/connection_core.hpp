@@ -81,7 +81,8 @@ public:
 
     // ---- of a server, on the strand: connection_server.cpp
 
-    void start_accepted(std::unique_ptr<net::byte_stream> stream);
+    /// @param spent of the time to the peer's open
+    void start_accepted(std::unique_ptr<net::byte_stream> stream, clock_time spent);
     void accept_connection(std::shared_ptr<connection_core> const& user);
     void refuse_connection(amqp_error why);
     void accept_session(session_asked& asked, std::shared_ptr<session_core> made);

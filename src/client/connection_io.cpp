@@ -1,6 +1,8 @@
 // Octets between the engine and the stream.
 #include "client/connection_requests.hpp"
 
+#include <sluice/net/tls.hpp>
+
 namespace sluice::client::detail {
 namespace {
 
@@ -90,8 +92,7 @@ void connection_core::on_stream_end(error_code ec)
         return end_stream();
     auto const text =
         ec == boost::asio::error::eof ? "the peer closed the transport" : ec.message();
-    lose(make_error_code(sluice::error::connection_lost),
-         "connection to " + where() + " lost: " + text);
+    lose(net::why_lost(ec), "connection to " + where() + " lost: " + text);
     poll_events();  // before the calls that wait: they are for the next engine, if there is one
 }
 
@@ -147,7 +148,7 @@ bool connection_core::send()
         if (ended()) {
             end_stream();
         } else {
-            lose(make_error_code(sluice::error::connection_lost),
+            lose(net::why_lost(ec),
                  "connection to " + where() + " lost while writing: " + ec.message());
             poll_events();
         }

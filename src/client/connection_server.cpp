@@ -75,7 +75,7 @@ connection_options options_of(listener_core const& listener)
 
 // ---- SASL and open
 
-void connection_core::start_accepted(std::unique_ptr<net::byte_stream> stream)
+void connection_core::start_accepted(std::unique_ptr<net::byte_stream> stream, clock_time spent)
 {
     turn_guard const guard{*this};
     auto const& o = server_->listener->options();
@@ -87,7 +87,7 @@ void connection_core::start_accepted(std::unique_ptr<net::byte_stream> stream)
     e.listener = true;
     e.sasl = o.check_password ? engine::sasl_mode::required : engine::sasl_mode::accepted;
     e.handshake_timeout_ms = static_cast<std::uint32_t>(
-        std::clamp<std::int64_t>(o.handshake_timeout.count(), 1, 1'000'000'000));
+        std::clamp<std::int64_t>((o.handshake_timeout - spent).count(), 1, 1'000'000'000));
     engine_.emplace(std::move(e));
     engine_->sasl_offer(o.check_password ? std::vector<std::string>{"PLAIN"}
                                          : std::vector<std::string>{"PLAIN", "ANONYMOUS"});

@@ -1,6 +1,8 @@
-// How a connection begins: TCP, SASL, open.
+// How a connection begins: TCP and what goes over it, SASL, open.
 #include "client/connection_requests.hpp"
 #include "client/session_core.hpp"
+
+#include <sluice/net/transport.hpp>
 
 namespace sluice::client::detail {
 
@@ -27,9 +29,9 @@ void connection_core::connect_now()
                                [self](net::connect_result r) { self->connected(std::move(r)); });
         return;
     }
-    connecting_ =
-        net::connect_tcp(io_->context().get_executor(), url().host, url().port, tcp,
-                         [self](net::connect_result r) { self->connected(std::move(r)); });
+    connecting_ = net::connect_transport(
+        io_->context().get_executor(), url(), tcp, options_.tls,
+        [self](net::connect_result r) { self->connected(std::move(r)); });
 }
 
 void connection_core::connect_request::refuse() noexcept

@@ -47,18 +47,32 @@ std::string apply(net::url const& where, connection_options& o)
     return {};
 }
 
+std::string scheme_of(net::url const& u)
+{
+    return u.websocket ? (u.tls ? "wss://" : "ws://") : (u.tls ? "amqps://" : "amqp://");
+}
+
 /// The other places of reconnect_options.
 std::error_code add_places(std::vector<std::string> const& urls, std::vector<net::url>& out,
                            std::string& fault)
 {
+    auto const first = out.front();
     for (auto const& text : urls) {
         auto parsed = net::parse_url(text, &fault);
         if (!parsed)
             return parsed.error();
-        if (parsed->user || parsed->password || !parsed->options.empty() || parsed->tls) {
+        if (parsed->user || parsed->password || !parsed->options.empty()) {
             fault = "reconnect_options::urls: " + parsed->to_string()
-                    + " has credentials, options or amqps://; only host and port are read there, "
-                      "the rest is the connection's";
+                    + " has credentials or options; only scheme, host and port are read there, the "
+                      "rest is the connection's";
+            return make_error_code(error::invalid_url);
+        }
+        if (!parsed->has_scheme)  // as the first
+            parsed = net::parse_url(scheme_of(first) + text, &fault);
+        if (first.tls && !parsed->tls) {
+            fault = "reconnect_options::urls: " + parsed->to_string()
+                    + " is not encrypted, and the connection's first URL is; write "
+                    + scheme_of(first);
             return make_error_code(error::invalid_url);
         }
         out.push_back(std::move(*parsed));
@@ -92,10 +106,6 @@ void container::start_connect(std::shared_ptr<detail::container_core> const& cor
         fault = apply(where, options);
         if (!fault.empty())
             code = make_error_code(error::invalid_url);
-        else if (where.tls) {
-            code = make_error_code(error::invalid_url);
-            fault = "amqps:// needs TLS, which this version does not have; use amqp://";
-        }
     }
     if (!options.user && where.user)
         options.user = std::move(where.user);

@@ -201,6 +201,17 @@ std::uint16_t listener::port() const noexcept { return core_->port(); }
 std::string listener::address() const { return core_->address(); }
 std::size_t listener::connections() const noexcept { return core_->connections(); }
 void listener::close() const { core_->close(); }
+std::error_code listener::reload_tls(std::string* fault) const
+{
+    auto const& tls = core_->options().tls;
+    return tls ? core_->set_tls(*tls, fault) : make_error_code(error::invalid_state);
+}
+std::error_code listener::reload_tls(net::tls_server_options const& options,
+                                     std::string* fault) const
+{
+    return core_->options().tls ? core_->set_tls(options, fault)
+                                : make_error_code(error::invalid_state);
+}
 executor listener::get_executor() const { return core_->completions()->get_executor(); }
 void listener::start_stop(amqp_error why, detail::reply_ptr<> r) const
 {

@@ -30,6 +30,12 @@ listener_core::listener_core(std::shared_ptr<container_core> container, listener
 
 std::error_code listener_core::open(std::string const& host, std::uint16_t port, std::string& fault)
 {
+    if (options_.tls) {
+        auto tls = net::make_tls_server(*options_.tls, &fault);
+        if (!tls)
+            return tls.error();
+        tls_ = std::move(*tls);
+    }
     auto const on = io_->context().get_executor();
     auto made = options_.acceptor ? options_.acceptor(on, host, port, &fault)
                                   : net::tcp_listener::open(on, host, port, &fault);
@@ -46,26 +52,85 @@ std::error_code listener_core::open(std::string const& host, std::uint16_t port,
     return {};
 }
 
+std::error_code listener_core::set_tls(net::tls_server_options const& options, std::string* fault)
+{
+    auto made = net::make_tls_server(options, fault);
+    if (!made)
+        return made.error();
+    boost::asio::post(io_->context(),
+                      [self = shared_from_this(), tls = std::move(*made)] { self->tls_ = tls; });
+    return {};
+}
+
+/// A handshake counts as a connection, so that those who never finish one are bounded too.
 void listener_core::on_stream(std::unique_ptr<net::byte_stream> stream)
 {
     if (stopping_)
         return;
+    if (!tls_ && !options_.websocket)
+        return begin(std::move(stream), clock_time{0});
+    auto const which = ++handshakes_begun_;
+    handshakes_[which] = net::accept_transport(
+        std::move(stream),
+        {.tls = tls_,
+         .websocket = options_.websocket,
+         .origins = options_.websocket_origins,
+         .timeout = options_.handshake_timeout},
+        [weak = weak_from_this(), which, since = read_clock()](net::connect_result r) {
+            if (auto const self = weak.lock())
+                self->on_handshake(which, std::move(r), since);
+        });
+    make_room();
+}
+
+void listener_core::on_handshake(std::uint64_t which, net::connect_result r, clock_time since)
+{
+    handshakes_.erase(which);
+    if (!r.code && !stopping_)
+        return begin(std::move(r.stream), read_clock() - since);
+    if (r.code && r.code != error::operation_aborted)
+        tell_failed(std::move(r.text));
+    make_room();
+}
+
+/// Those who cannot shake hands come as fast as they like: what waits to be told is bounded.
+void listener_core::tell_failed(std::string text)
+{
+    constexpr int untold_max = 64;
+    if (!options_.on_handshake_failed || untold_->load(std::memory_order_relaxed) >= untold_max)
+        return;
+    untold_->fetch_add(1, std::memory_order_relaxed);
+    boost::asio::post(completions_->get_executor(), [tell = options_.on_handshake_failed,
+                                                     untold = untold_, text = std::move(text)] {
+        untold->fetch_sub(1, std::memory_order_relaxed);
+        tell(text);
+    });
+}
+
+void listener_core::begin(std::unique_ptr<net::byte_stream> stream, clock_time spent)
+{
     auto const made = std::make_shared<connection_core>(container_, io_, shared_from_this());
     if (!container_->add(made))
         return;
     connections_.insert(made);
     count_.store(connections_.size(), std::memory_order_relaxed);
-    if (connections_.size() >= options_.connections_max)
+    make_room();
+    made->start_accepted(std::move(stream), spent);
+}
+
+void listener_core::make_room()
+{
+    if (connections_.size() + handshakes_.size() >= options_.connections_max)
         socket_->pause();
-    made->start_accepted(std::move(stream));
+    else if (!stopping_)
+        socket_->resume();
 }
 
 void listener_core::on_ended(connection_core& c)
 {
     connections_.erase(c.shared_from_this());
     count_.store(connections_.size(), std::memory_order_relaxed);
-    if (!stopping_ && connections_.size() < options_.connections_max)
-        socket_->resume();
+    make_room();
 }
 
 std::size_t listener_core::on_buffered(std::size_t before, std::size_t after) noexcept
@@ -76,7 +141,12 @@ std::size_t listener_core::on_buffered(std::size_t before, std::size_t after) no
 
 // ---- the end
 
-void listener_core::close_now() noexcept { socket_->close(); }
+/// Handshakes are no connections yet: they end.
+void listener_core::close_now() noexcept
+{
+    socket_->close();
+    for (auto const& [which, going] : std::exchange(handshakes_, {})) going->cancel();
+}
 
 void listener_core::close()
 {

@@ -5,7 +5,9 @@
 
 #include <sluice/client/listener.hpp>
 #include <sluice/net/tcp_listener.hpp>
+#include <sluice/net/transport.hpp>
 
+#include <unordered_map>
 #include <unordered_set>
 
 namespace sluice::client::detail {
@@ -17,12 +19,14 @@ public:
 
     // ---- any thread
 
-    /// @returns error::resolve_failed, error::listen_failed
+    /// @returns error::resolve_failed, error::listen_failed, error::tls_setup_failed
     std::error_code open(std::string const& host, std::uint16_t port, std::string& fault);
     std::uint16_t port() const noexcept { return socket_->port(); }
     std::string address() const { return socket_->address(); }
     std::size_t connections() const noexcept { return count_.load(std::memory_order_relaxed); }
     void close();
+    /// @returns error::tls_setup_failed
+    std::error_code set_tls(net::tls_server_options const& options, std::string* fault);
     void start_stop(amqp_error why, reply_ptr<> r);
     std::shared_ptr<completion_queue> const& completions() const noexcept { return completions_; }
     void abandon(std::shared_ptr<listener_core> self);
@@ -41,6 +45,10 @@ public:
 
 private:
     void on_stream(std::unique_ptr<net::byte_stream> stream);
+    void on_handshake(std::uint64_t which, net::connect_result r, clock_time since);
+    void begin(std::unique_ptr<net::byte_stream> stream, clock_time spent);
+    void tell_failed(std::string text);
+    void make_room();
     void close_now() noexcept;
     void go_on_stopping();
 
@@ -55,6 +63,10 @@ private:
     // the I/O thread
     boost::asio::steady_timer timer_;
     std::unordered_set<std::shared_ptr<connection_core>> connections_;
+    std::unordered_map<std::uint64_t, std::shared_ptr<net::tcp_connect>> handshakes_;
+    std::uint64_t handshakes_begun_ = 0;
+    net::tls_context_ptr tls_;
+    std::shared_ptr<std::atomic<int>> const untold_ = std::make_shared<std::atomic<int>>(0);
     std::vector<reply_ptr<>> stoppers_;
     amqp_error why_;
     clock_time stop_at_{0};

@@ -17,7 +17,25 @@ node::~node() = default;
 
 result<std::uint16_t> node::listen(std::string const& host, std::uint16_t port, std::string* fault)
 {
-    return core_->listen(host, port, fault);
+    return core_->listen(host, port, {.tls = core_->options().tls.has_value()}, fault);
+}
+
+result<std::uint16_t> node::listen(std::string const& host, std::uint16_t port,
+                                   node_transport under, std::string* fault)
+{
+    return core_->listen(host, port, under, fault);
+}
+
+std::error_code node::reload_tls(std::string* fault)
+{
+    auto const& tls = core_->options().tls;
+    return tls ? core_->set_tls(*tls, fault) : make_error_code(error::invalid_state);
+}
+
+std::error_code node::reload_tls(net::tls_server_options const& options, std::string* fault)
+{
+    return core_->options().tls ? core_->set_tls(options, fault)
+                                : make_error_code(error::invalid_state);
 }
 
 std::error_code node::declare(std::string const& name, queue_options options)

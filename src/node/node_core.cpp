@@ -6,8 +6,6 @@
 
 #include <sluice/codec/writer.hpp>
 
-#include <cstdlib>
-#include <cstring>
 #include <random>
 
 namespace sluice::node::detail {
@@ -16,13 +14,6 @@ namespace {
 constexpr clock_time sweep_every{250};
 constexpr clock_time stop_poll{10};
 constexpr clock_time close_patience{1'000};  // for the peers' closes when the node stops
-
-bool tracing() noexcept
-{
-    // NOLINTNEXTLINE(concurrency-mt-unsafe): safe as long as nobody calls setenv()
-    auto const* const value = std::getenv("SLUICE_TRACE");
-    return value && std::strcmp(value, "frames") == 0;
-}
 
 std::string random_name()
 {
@@ -52,7 +43,7 @@ node_core::node_core(node_options options)
       away_{options_.suspended_max},
       dynamic_prefix_{"dynamic-" + random_name() + "-"}
 {
-    if (options_.check_password)
+    if (options_.check_password || options_.on_handshake_failed)
         passwords_.emplace(1);
     boost::asio::post(io_->context(), [this] { arm_timer(); });
 }
@@ -78,39 +69,6 @@ std::int64_t node_core::wall_clock() const noexcept
 
 // ---- connections
 
-result<std::uint16_t> node_core::listen(std::string const& host, std::uint16_t port,
-                                        std::string* fault)
-{
-    using answer = result<std::uint16_t>;
-    return ask(
-        [&](node_core&) -> answer {
-            if (stopping_)
-                return unexpected{sluice::error::operation_aborted};
-            auto made = net::tcp_listener::open(io_->context().get_executor(), host, port, fault);
-            if (!made)
-                return unexpected{made.error()};
-            auto const listener = *made;
-            listener->start(
-                [this](std::unique_ptr<net::byte_stream> s) { on_connection(std::move(s)); });
-            listeners_.push_back(listener);
-            return listener->port();
-        },
-        answer{unexpected{sluice::error::operation_aborted}});
-}
-
-void node_core::on_connection(std::unique_ptr<net::byte_stream> stream)
-{
-    auto made = std::make_shared<peer>(
-        *this, io_, peer::settings{.trace = tracing(), .close_patience = options_.close_timeout});
-    peers_.emplace(made.get(), made);
-    ++stats_.connections_accepted;
-    stats_.connections = peers_.size();
-    if (peers_.size() >= options_.connections_max)
-        for (auto const& l : listeners_) l->pause();
-    made->begin(std::move(stream));
-    publish();
-}
-
 void node_core::remove(peer& p)
 {
     away_.on_connection_closed(&p, now());
@@ -120,8 +78,7 @@ void node_core::remove(peer& p)
     due_peers_.push_back(std::move(it->second));  // it goes once nobody is inside of it
     peers_.erase(it);
     stats_.connections = peers_.size();
-    if (!stopping_ && peers_.size() < options_.connections_max)
-        for (auto const& l : listeners_) l->resume();
+    make_room();
     schedule();
 }
 
@@ -289,8 +246,7 @@ void node_core::begin_stop(std::promise<void>& done)
 {
     stopping_ = true;
     stopped_promise_ = &done;
-    for (auto const& l : listeners_) l->close();
-    listeners_.clear();
+    close_listeners();
     timer_.cancel();
     stop_at_ = now() + options_.stop_timeout;
     go_on_stopping();

@@ -7,6 +7,7 @@
 #include "node/suspended.hpp"
 
 #include <sluice/net/tcp_listener.hpp>
+#include <sluice/net/transport.hpp>
 #include <sluice/node/node.hpp>
 
 #include <boost/asio/post.hpp>
@@ -38,7 +39,9 @@ public:
 
     // ---- any thread
 
-    result<std::uint16_t> listen(std::string const& host, std::uint16_t port, std::string* fault);
+    result<std::uint16_t> listen(std::string const& host, std::uint16_t port, node_transport under,
+                                 std::string* fault);
+    std::error_code set_tls(net::tls_server_options const& options, std::string* fault);
     void stop();
     node_stats stats();
     /// Runs `f(*this)` on the node's thread and waits. @returns `otherwise` once it has stopped
@@ -115,7 +118,13 @@ private:
         lifetime how = lifetime::close;
     };
 
-    void on_connection(std::unique_ptr<net::byte_stream> stream);
+    // node_listening.cpp
+    void on_stream(std::unique_ptr<net::byte_stream> stream, node_transport under);
+    void on_handshake(std::uint64_t which, net::connect_result r, clock_time since);
+    void on_connection(std::unique_ptr<net::byte_stream> stream, clock_time spent);
+    void make_room();
+    void tell_failed(std::string text);
+    void close_listeners();
     void run_due();
     void schedule();
     void drop_idle(queue& q);
@@ -141,6 +150,10 @@ private:
     boost::asio::steady_timer timer_;
     boost::asio::steady_timer stop_timer_;
     std::vector<std::shared_ptr<net::tcp_listener>> listeners_;
+    net::tls_context_ptr tls_;
+    std::unordered_map<std::uint64_t, std::shared_ptr<net::tcp_connect>> handshakes_;
+    std::uint64_t handshakes_begun_ = 0;
+    std::atomic<int> untold_{0};
     std::unordered_map<peer*, std::shared_ptr<peer>> peers_;
     std::map<std::string, std::shared_ptr<queue>, std::less<>> queues_;
     std::unordered_map<queue const*, dynamic_node> dynamic_;

@@ -45,7 +45,7 @@ peer::peer(node_core& core, std::shared_ptr<client::detail::io_thread> io, setti
 
 peer::~peer() = default;
 
-void peer::begin(std::unique_ptr<net::byte_stream> stream)
+void peer::begin(std::unique_ptr<net::byte_stream> stream, clock_time spent)
 {
     auto const& o = core_.options();
     engine::connection_options e;
@@ -57,7 +57,8 @@ void peer::begin(std::unique_ptr<net::byte_stream> stream)
     e.outgoing_frame_max = o.max_frame_size;
     e.channel_max = o.channel_max;
     e.idle_timeout_ms = to_ms(o.idle_timeout);
-    e.handshake_timeout_ms = to_ms(o.handshake_timeout);
+    e.handshake_timeout_ms =
+        to_ms(std::max<clock_time>(o.handshake_timeout - spent, clock_time{1}));
     e.offered_capabilities = {"ANONYMOUS-RELAY"};
     e.properties = core_.connection_properties();
     auto mechanisms = o.check_password ? std::vector<std::string>{"PLAIN"}

@@ -18,7 +18,8 @@ public:
     peer(node_core& core, std::shared_ptr<client::detail::io_thread> io, settings const& s);
     ~peer() override;
 
-    void begin(std::unique_ptr<net::byte_stream> stream);
+    /// @param spent of the time to the peer's open
+    void begin(std::unique_ptr<net::byte_stream> stream, client::detail::clock_time spent);
 
     node_core& core() const noexcept { return core_; }
     std::string const& container_id() const noexcept { return container_id_; }

@@ -53,7 +53,6 @@ TEST(Connect, AnInvalidUrlSaysWhere)
     EXPECT_TRUE(has(refused("amqp://h?colour=red").what, "'colour' is unknown"));
     EXPECT_TRUE(has(refused("amqp://h?max_frame_size=12").what, "max_frame_size"));
     EXPECT_TRUE(has(refused("amqp://h?sasl=magic").what, "sasl"));
-    EXPECT_TRUE(has(refused("amqps://h").what, "TLS"));
 }
 
 TEST(Connect, AClosedPortIsNamed)
@@ -94,7 +93,7 @@ TEST(Connect, CredentialsGoOutUnderNoOtherMechanism)
     auto const r = get(call);
     EXPECT_EQ(r.code, error::sasl_no_common_mechanism);
     EXPECT_TRUE(has(r.what, "offers ANONYMOUS")) << r.what;
-    EXPECT_TRUE(has(r.what, "may use PLAIN")) << r.what;
+    EXPECT_TRUE(has(r.what, "may use SCRAM-SHA-512")) << r.what;
     EXPECT_FALSE(has(r.what, "s3cret"));
     EXPECT_TRUE(peer.read_to_end().empty());  // not one octet after the header
 }

@@ -22,6 +22,8 @@ public:
     container& operator=(container const&) = delete;
 
     /// Connects to `amqp://user:password@host:port`, opens, and completes with the connection.
+    /// `amqps://` is over TLS, `ws://` and `wss://` are over WebSocket without and with it; see
+    /// connection_options::tls and docs/tls.md.
     ///
     /// Options of the URL: `sasl` = none, anonymous or plain; `hostname`, `max_frame_size`,
     /// `idle_timeout_ms`, `channel_max`. An unknown one is an error.
@@ -29,7 +31,8 @@ public:
     /// Errors, each with a text that says what and what to do (the connection's error()):
     /// error::invalid_url, error::resolve_failed, error::connect_failed,
     /// error::sasl_no_common_mechanism, error::sasl_auth_failed, error::sasl_required,
-    /// error::invalid_protocol_header, error::timed_out, error::handshake_timeout (connected, but
+    /// error::invalid_protocol_header, error::tls_setup_failed, error::tls_verify_failed,
+    /// error::tls_refused, error::tls_handshake_failed, error::websocket_failed, error::timed_out, error::handshake_timeout (connected, but
     /// the peer did not open), error::connection_closed_by_peer with its condition,
     /// error::operation_aborted (cancelled).
     template <class Token>
@@ -57,7 +60,8 @@ public:
 
     /// Takes connections in at `host`:`port` (0: any port that is free) until the listener's last
     /// handle goes or it is closed. See listener.hpp.
-    /// @throws boost::system::system_error with error::resolve_failed, error::listen_failed
+    /// @throws boost::system::system_error with error::resolve_failed, error::listen_failed,
+    ///     error::tls_setup_failed
     listener listen(std::string const& host, std::uint16_t port, listener_options options = {},
                     server_handlers handlers = {});
 

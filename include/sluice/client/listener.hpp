@@ -31,6 +31,13 @@ struct listener_options {
     session_options session{};
     std::size_t connections_max = 10'000;    ///< the next waits in the backlog
     milliseconds handshake_timeout{10'000};  ///< from the socket to the open; then it is closed
+    std::optional<net::tls_server_options> tls{};  ///< set: TLS, and nothing without it
+    bool websocket = false;  ///< AMQP over WebSocket, and nothing else
+    /// Whose web pages may connect besides the server's own: "https://example.org", or "*".
+    std::vector<std::string> websocket_origins{};
+    /// Told with a text of each TLS or WebSocket handshake that failed: which check, for whom. Runs
+    /// where handlers run; 64 at most wait for it, more are dropped.
+    std::function<void(std::string const&)> on_handshake_failed{};
     /// Octets of messages that are unfinished or not taken yet, of one connection and of all:
     /// amqp:resource-limit-exceeded closes the connection.
     std::size_t connection_buffered_max = 64u << 20;
@@ -157,6 +164,14 @@ public:
 
     /// Takes no more connections in; those that are open stay.
     void close() const;
+    /// Reads the files of listener_options::tls again, for connections from here on; those that are
+    /// open stay. Reads files: blocks for a moment.
+    /// @returns error::tls_setup_failed (all stays as it was; `fault`, if given, says why),
+    ///     error::invalid_state without TLS
+    std::error_code reload_tls(std::string* fault = nullptr) const;
+    /// The same with other files or texts.
+    std::error_code reload_tls(net::tls_server_options const& options,
+                               std::string* fault = nullptr) const;
     /// Takes no more connections in, lets sends that are under way finish for at most
     /// listener_options::stop_timeout, closes each connection with `why` and completes when all are
     /// gone. Harmless when called again.

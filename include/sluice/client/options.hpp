@@ -5,6 +5,7 @@
 #include <sluice/codec/messaging.hpp>
 #include <sluice/engine/options.hpp>
 #include <sluice/net/tcp.hpp>
+#include <sluice/net/tls_options.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
 
@@ -80,6 +81,8 @@ struct connection_options {
     std::optional<std::string> user{};      ///< instead of the URL's
     std::optional<std::string> password{};  ///< instead of the URL's
     sasl_choice sasl = sasl_choice::automatic;
+    /// Of amqps:// and wss://; the files are read at each connect and reconnect.
+    net::tls_client_options tls{};
     std::string hostname{};  ///< in open; empty: the URL's host
     /// How to reach the peer instead of TCP, such as sluice::test's that stays in memory.
     client::connector connector{};

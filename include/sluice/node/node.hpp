@@ -30,11 +30,22 @@ public:
     node& operator=(node const&) = delete;
 
     /// Takes connections in, with or without a SASL layer. May be called again for more addresses.
+    /// With TLS if node_options::tls is set, unless `under` says otherwise.
     /// @param port 0: any that is free @returns the port; error::resolve_failed,
-    /// error::listen_failed
+    /// error::listen_failed, error::tls_setup_failed
     ///     (`fault` then says what and what to do), error::operation_aborted after stop().
     result<std::uint16_t> listen(std::string const& host, std::uint16_t port,
                                  std::string* fault = nullptr);
+    result<std::uint16_t> listen(std::string const& host, std::uint16_t port, node_transport under,
+                                 std::string* fault = nullptr);
+
+    /// Reads the files of node_options::tls again, for connections from here on; those that are
+    /// open stay. @returns error::tls_setup_failed (all stays as it was; `fault`, if given, says
+    /// why), error::invalid_state without TLS, error::operation_aborted after stop()
+    std::error_code reload_tls(std::string* fault = nullptr);
+    /// The same with other files or texts.
+    std::error_code reload_tls(net::tls_server_options const& options,
+                               std::string* fault = nullptr);
 
     /// Makes a queue, or does nothing if there is one with these options.
     /// @returns error::invalid_argument for an empty name or one that begins with '$',

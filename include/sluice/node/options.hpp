@@ -3,12 +3,15 @@
 #pragma once
 
 #include <sluice/engine/options.hpp>
+#include <sluice/net/tls_options.hpp>
 
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace sluice::node {
 
@@ -27,6 +30,12 @@ struct queue_options {
     std::string dead_letter{};  ///< where rejected messages go; empty: they are dropped
 };
 
+/// What lies under AMQP at one address.
+struct node_transport {
+    bool tls = false;        ///< and nothing without it; needs node_options::tls
+    bool websocket = false;  ///< and nothing without it
+};
+
 struct node_options {
     std::string container_id = "sluice-node";  ///< [2.7.1]
     bool auto_create = true;  ///< a queue comes into being with the first link or message to it
@@ -36,6 +45,14 @@ struct node_options {
     /// The check of PLAIN. Set: ANONYMOUS and connections without SASL are refused. Called on a
     /// thread of its own, one call at a time.
     std::function<bool(std::string_view user, std::string_view password)> check_password{};
+
+    std::optional<net::tls_server_options> tls{};  ///< for addresses that are listened on with TLS
+    /// Whose web pages may connect over WebSocket besides the node's own: "https://example.org", or
+    /// "*".
+    std::vector<std::string> websocket_origins{};
+    /// Told with a text of each TLS or WebSocket handshake that failed: which check, for whom. On
+    /// the same thread as check_password; 64 at most wait for it, more are dropped.
+    std::function<void(std::string const&)> on_handshake_failed{};
 
     engine::flow_policy policy = engine::flow_policy::strict;
     std::size_t connections_max = 10'000;    ///< beyond: the next waits in the backlog
