@@ -52,6 +52,16 @@ if(NOT BUILD_SHARED_LIBS)
         install(EXPORT sluice_${layer} NAMESPACE sluice:: FILE sluice-${layer}.cmake
             DESTINATION ${config_dir} COMPONENT dev)
     endforeach()
+    # CMake strips programs and shared libraries only; what is left in archives names the build folder.
+    list(TRANSFORM layers REPLACE "(.+)" "libsluice_\\1.a" OUTPUT_VARIABLE archives)
+    install(CODE "
+        if(CMAKE_INSTALL_DO_STRIP)
+            foreach(archive IN ITEMS ${archives})
+                execute_process(COMMAND \"${CMAKE_STRIP}\" --strip-debug
+                    \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/\${archive}\"
+                    COMMAND_ERROR_IS_FATAL ANY)
+            endforeach()
+        endif()" COMPONENT dev)
 endif()
 if(TARGET sluice_shared)
     install(TARGETS sluice_shared EXPORT sluice_shared
