@@ -226,6 +226,7 @@ class Everyday(unittest.TestCase):
                 (['recv', self.node.url('small'), '--count', '2', '--output', 'f'], '{}'),
                 (['recv', self.node.url('small'), '--json', '--output', 'text'], 'mix'),
                 (['recv', self.node.url('small'), '--ack', 'maybe'], 'accept'),
+                (['recv', self.node.url('small'), '--selector', "a = 'b'"], 'apache.org:selector-filter:string'),
                 (['node', '--listen', '127.0.0.1:99999'], 'HOST:PORT'),
                 (['node', '--listen', '127.0.0.1:%d' % self.node.port], 'in use'),
                 (['node', '--listen', '127.0.0.1:0', '--queue', 'q:colour=red'], 'length_max'),

@@ -64,6 +64,10 @@ void add_recv(CLI::App& program, action& chosen)
     app.add_option("-t,--timeout", s->timeout, "end after so many seconds without a message")
         ->check(above_zero());
     app.add_flag("--drain", s->drain, "end when the queue is empty");
+    app.add_option(
+        "--selector", s->selector,
+        "only messages for which this holds, such as \"colour = 'red'\"; a peer that does "
+        "not apply it is an error");
     app.add_flag("--browse", s->browse, "look at the messages and leave them in the queue");
     app.add_option("--credit", s->credit, "messages on their way at most")
         ->check(CLI::Range(1, 1'000'000))

@@ -235,6 +235,9 @@ void link_core::handle(engine::event const& e)
     case engine::event_kind::link_attached:
         if (ended())
             return;
+        if (auto const lacking = left_out(*e.link); !lacking.empty())
+            return give_up(make_error_code(sluice::error::precondition_failed),
+                           refers_to() + ": " + lacking);
         if (phase() == detail::phase::opening)
             set_phase(detail::phase::open);
         set_text(address_, remote_address(*e.link));

@@ -89,6 +89,8 @@ protected:
     virtual std::string remote_address(engine::link const& l) const = 0;
     virtual void on_event(engine::event const& e) = 0;
     virtual void on_attached() {}
+    /// What the peer's attach lacks and the link is no good without, as a sentence; empty: nothing.
+    virtual std::string left_out(engine::link const&) const { return {}; }
     virtual bool may_come_back() const { return true; }
     virtual void on_lost() {}  // takes what it needs from the engine's link, which goes
     virtual void on_detached(failure_ptr const& why) = 0;  // fails what waits

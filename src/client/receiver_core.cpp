@@ -76,6 +76,21 @@ void receiver_core::on_attached()
         engine()->set_credit_window(window_);
 }
 
+/// [3.5.8] The filters in force are those of the sender's attach. Without one of them messages
+/// would come that were not asked for.
+std::string receiver_core::left_out(engine::link const& l) const
+{
+    auto in = l.remote_attach().source.encoded;
+    source theirs;
+    if (options_.source.filter.empty() || in.empty() || decode(in, theirs))
+        return {};
+    map_reader const in_force{theirs.filter};
+    for (map_reader asked{raw_value{options_.source.filter}}; auto const entry = asked.next();)
+        if (is_null(in_force.find(entry->name())))
+            return "the peer does not apply the filter '" + std::string{entry->name()} + "'";
+    return {};
+}
+
 std::string receiver_core::remote_address(engine::link const& l) const
 {
     auto in = l.remote_attach().source.encoded;

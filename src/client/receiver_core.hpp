@@ -56,6 +56,7 @@ private:
     engine::link_options to_engine() const override;
     std::string remote_address(engine::link const& l) const override;
     void on_attached() override;
+    std::string left_out(engine::link const& l) const override;
     void on_event(engine::event const& e) override;
     bool may_come_back() const override { return options_.encoded_target.empty(); }
     void on_lost() override;

@@ -23,6 +23,18 @@ namespace {
 using namespace std::chrono_literals;
 using clock = std::chrono::steady_clock;
 
+/// The filter that brokers know, as AMQP's registry of filters has it.
+bytes selector_filter(std::string const& text)
+{
+    constexpr std::uint64_t descriptor = 0x0000'468c'0000'0004;
+    value_map filters;
+    filters[symbol{"apache.org:selector-filter:string"}] =
+        value{described_value{value{descriptor}, value{text}}};
+    bytes out;
+    append(out, filters);
+    return out;
+}
+
 constexpr auto glance = 100ms;  // how often somebody who waits looks around
 
 struct recv_totals {
@@ -72,6 +84,8 @@ private:
         o.streamed = streamed();
         if (s_.browse)
             o.source.distribution_mode = "copy";
+        if (!s_.selector.empty())
+            o.source.filter = selector_filter(s_.selector);
         return o;
     }
 

@@ -17,6 +17,7 @@ struct recv_settings {
     answer ack = answer::accept;
     message_output::format format = message_output::format::text;
     std::string file;  ///< for format::file; {} becomes the message's number
+    std::string selector;  ///< of JMS, over headers and application properties; empty: none
     bool browse = false;
     bool drain = false;
     std::optional<double> timeout;  ///< seconds without a message

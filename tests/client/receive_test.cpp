@@ -45,6 +45,48 @@ TEST(Receive, GrantsItsWindowAndGivesDeliveriesInOrder)
     }
 }
 
+bytes filters(std::initializer_list<char const*> names)
+{
+    value_map m;
+    for (auto const* const name : names)
+        m[symbol{name}] = value{described_value{value{symbol_string{name}}, value{"x"}}};
+    bytes out;
+    append(out, m);
+    return out;
+}
+
+// [3.5.8] Only those filters are in force that the sending side's attach has.
+TEST(Receive, DoesNotOpenWhereThePeerLeavesAFilterOutAndNamesIt)
+{
+    client_rig rig;
+    receiver_options o;
+    o.source.filter = filters({"a-filter", "another"});
+    auto r = in_background([&] { return rig.session.open_receiver("q", o); });
+    auto const theirs = rig.peer.skip_to<attach>();
+    auto const applied = filters({"a-filter"});
+    bytes their_source;
+    append(their_source, source{.filter = {applied}});
+    attach ours = theirs.value;
+    ours.role = role::sender;
+    ours.initial_delivery_count = sequence_number{0};
+    ours.source = {their_source};
+    rig.peer.send(ours, theirs.from.header.channel);
+    auto const out = get(r);
+    EXPECT_EQ(out.code, error::precondition_failed);
+    EXPECT_NE(out.what.find("receiver from 'q'"), std::string::npos) << out.what;
+    EXPECT_NE(out.what.find("does not apply the filter 'another'"), std::string::npos) << out.what;
+    EXPECT_TRUE(rig.peer.skip_to<detach>()->closed);
+}
+
+TEST(Receive, OpensWhereThePeerAppliesEachFilter)
+{
+    client_rig rig;
+    receiver_options o;
+    o.source.filter = filters({"a-filter", "another"});
+    auto const receiver = rig.receiver(o);  // the peer's attach repeats what it was asked for
+    EXPECT_FALSE(receiver.error());
+}
+
 TEST(Receive, AMalformedMessageIsAnErrorOfItsDeliveryAlone)
 {
     client_rig rig;

@@ -138,7 +138,9 @@ struct terminus {
     bytes dynamic_node_properties{};  ///< an encoded map, or empty
     // sources only
     std::string distribution_mode{};      ///< "move", "copy" or empty
-    bytes filter{};                       ///< an encoded map, or empty
+    /// An encoded map, or empty. A receiver whose peer leaves one of its filters out of the attach,
+    /// and so does not apply it [3.5.8], does not open: error::precondition_failed, naming it.
+    bytes filter{};
     bytes default_outcome{};              ///< encoded, or empty
     std::vector<std::string> outcomes{};  ///< such as "amqp:accepted:list"; empty: not said
 };
