@@ -77,6 +77,24 @@ if(TARGET sluice_command)
         PROPERTIES ENVIRONMENT SLUICE=$<TARGET_FILE:sluice_command>)
 endif()
 
+# Connections that break all the time, a minute in all: a proxy resets, cuts, half-closes and delays at random octets.
+# By hand, as long as you like: ./dev chaos 600
+sluice_add_interop_test(chaos.node TIMEOUT 180
+    COMMAND chaos --seconds 25 --exactly-once --octets-max 200000 --min-messages 1000 --min-cuts 10)
+sluice_add_interop_test(chaos.node_in_mode_first TIMEOUT 180
+    COMMAND chaos --seconds 10 --first --octets-max 200000 --min-messages 1000 --min-cuts 5)
+sluice_add_interop_test(chaos.broker-j BROKER broker-j TIMEOUT 180
+    COMMAND chaos --seconds 25 --port {port} --credentials guest:guest@ --octets-max 200000
+        --min-messages 1000 --min-cuts 10)
+# The process itself is killed, in the middle of traffic, and started again.
+set(restart_scripts ${PROJECT_SOURCE_DIR}/interop/brokers)
+if(TARGET sluice_command)
+    sluice_add_interop_test(restart.node TIMEOUT 240 COMMAND restart ${restart_scripts}/sluice/sluice)
+    set_tests_properties(interop.restart.node PROPERTIES ENVIRONMENT SLUICE=$<TARGET_FILE:sluice_command>)
+endif()
+sluice_add_interop_test(restart.broker-j TIMEOUT 300
+    COMMAND restart ${restart_scripts}/broker-j/broker-j --credentials guest:guest@)
+
 # The dispatcher: what a rollback gives back comes again in its order; work in transactions.
 sluice_add_interop_test(rollback.node COMMAND rollback)
 foreach(broker IN ITEMS broker-j artemis)

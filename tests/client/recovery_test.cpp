@@ -291,39 +291,229 @@ TEST(Recovery, IsGivenUpAfterAsManyAttemptsAsWereAskedFor)
     EXPECT_NE(why->text.find("given up after 3 attempts"), std::string::npos) << why->text;
 }
 
-TEST(Notifications, AskedForAfterTheEndAreClosedWithTheReason)
+// "closed=false": the link may come back, and so do its sends, while the connection stays.
+TEST(Recovery, ALinkThatIsDetachedButNotClosedComesBackWithItsSends)
 {
-    client_rig rig;
-    auto const early = rig.connection.closed();
-    rig.peer.reset();
-    EXPECT_EQ(early.next(milliseconds{10'000}).value()->code,
-              make_error_code(error::connection_lost));
-    auto const late = rig.connection.state_changes();
-    EXPECT_TRUE(late.closed());
-    EXPECT_EQ(late.reason()->code, make_error_code(error::connection_lost));
-    EXPECT_FALSE(late.next());
+    recovery_rig rig;
+    auto const sender = rig.sender(1);
+    auto const other = rig.sender(5);
+    auto const detached = sender.detached();
+    auto unsettled =
+        in_background([&] { return sender.send(client::encoded_message{data_message("1")}); });
+    rig.peer.skip_to<transfer>();
+    auto waiting =
+        in_background([&] { return sender.send(client::encoded_message{data_message("2")}); });
+    while (sender.outstanding() < 2) std::this_thread::yield();
+    rig.peer.send(
+        detach{.handle = handle{0}, .error = error_view{.condition = "amqp:internal-error"}});
+    rig.peer.skip_to<detach>();
+    auto const fact = detached.next(milliseconds{10'000}).value();
+    EXPECT_TRUE(fact.comes_back);
+    EXPECT_EQ(fact.why->error.condition, "amqp:internal-error");
+    auto const back = rig.attach_forgetful();
+    rig.peer.grant(10, 1, 2048, 0, back->handle);
+    EXPECT_TRUE(same_bytes(rig.peer.skip_to<transfer>().payload, data_message("1")));
+    EXPECT_TRUE(same_bytes(rig.peer.skip_to<transfer>().payload, data_message("2")));
+    rig.peer.settle(1, 2);
+    EXPECT_TRUE(get(unsettled).value->possible_duplicate());
+    EXPECT_FALSE(get(waiting).value->possible_duplicate());
+    auto beside = in_background([&] { return other.send("x"); });
+    rig.peer.skip_to<transfer>();
+    rig.peer.settle(3, 3);
+    EXPECT_TRUE(get(beside).value->accepted());
+    EXPECT_EQ(rig.connection.reconnects(), 0u);
+    EXPECT_EQ(sender.error(), nullptr);
 }
 
-TEST(Notifications, NobodyReadsThemAndNothingWaits)
+TEST(Recovery, WhatCannotBeCuredEndsALinkAtOnceWithTheCause)
 {
-    client_rig rig;
-    auto const sender = rig.sender(1000);
-    auto const outcomes = sender.outcomes();
-    auto const ended = rig.connection.closed();
-    std::atomic<int> left{1000};
-    std::promise<void> all;
-    for (int i = 0; i < 1000; ++i)
-        sender.async_send(client::encoded_message{data_message("x")},
-                          [&](error_code, client::outcome) {
-                              if (--left == 0)
-                                  all.set_value();
-                          });
-    for (int i = 0; i < 1000; ++i) rig.peer.skip_to<transfer>();
-    rig.peer.settle(0, 999);
-    get(all.get_future());
-    EXPECT_EQ(outcomes.dropped(), 1000u - outcomes.capacity());
+    for (char const* condition : {"amqp:not-found", "amqp:not-allowed", "amqp:unauthorized-access",
+                                  "amqp:link:stolen", "amqp:resource-deleted"}) {
+        recovery_rig rig;
+        auto const sender = rig.sender();
+        auto const detached = sender.detached();
+        rig.peer.send(detach{
+            .handle = handle{0}, .closed = true, .error = error_view{.condition = condition}});
+        auto const fact = detached.next(milliseconds{10'000}).value();
+        EXPECT_FALSE(fact.comes_back) << condition;
+        EXPECT_EQ(fact.why->error.condition, condition);
+        EXPECT_FALSE(detached.next(milliseconds{10'000})) << condition;  // closed
+        rig.peer.expect<detach>();
+        rig.receiver();  // the very next attach is this one, not the sender's again
+    }
+}
+
+TEST(Recovery, WhatCannotBeCuredEndsAConnectionAtOnceWithTheCause)
+{
+    for (char const* condition : {"amqp:not-found", "amqp:not-allowed", "amqp:unauthorized-access",
+                                  "amqp:connection:framing-error"}) {
+        recovery_rig rig;
+        auto const changes = rig.connection.state_changes();
+        rig.peer.send(close{.error = error_view{.condition = condition}});
+        auto const change = changes.next(milliseconds{10'000}).value();
+        EXPECT_EQ(change.state, connection_state::closed) << condition;
+        EXPECT_EQ(change.why->error.condition, condition);
+        EXPECT_EQ(rig.connection.error()->error.condition, condition);
+    }
+}
+
+/// Plays the SASL exchange of a broker that asks for PLAIN. @returns what came
+std::string take_plain(scripted_peer& peer, sasl_code answer)
+{
+    peer.accept();
+    peer.expect_header(protocol_id::sasl);
+    peer.send_header(protocol_id::sasl);
+    symbol const offered[]{"PLAIN"};
+    peer.send_octets(scripted_peer::encoded(
+        sluice::sasl_mechanisms{.sasl_server_mechanisms = std::span<symbol const>{offered}}, 0, {},
+        frame_type::sasl));
+    auto const init = peer.expect<struct sasl_init>();
+    auto const said = text_of(*init->initial_response);
+    peer.send_octets(
+        scripted_peer::encoded(sluice::sasl_outcome{.code = answer}, 0, {}, frame_type::sasl));
+    if (answer != sasl_code::ok)
+        return said;
+    peer.expect_header(protocol_id::amqp);
+    peer.send_header(protocol_id::amqp);
+    peer.expect<open>();
+    peer.send(open{.container_id = "peer"});
+    return said;
+}
+
+TEST(Recovery, CredentialsThatWereReplacedAreUsedAtTheNextReconnect)
+{
+    scripted_peer peer;
+    client::container container;
+    auto call =
+        in_background([&] { return container.connect(peer.url("old:one@", ""), recovering()); });
+    EXPECT_EQ(take_plain(peer, sasl_code::ok), std::string("\0old\0one", 8));
+    auto const connection = get(call).value.value();
+    auto const changes = connection.state_changes();
+    connection.set_credentials("new", "two");
+    EXPECT_EQ(connection.error(), nullptr);  // those that it has stay in force
+    peer.reset();
+    EXPECT_EQ(take_plain(peer, sasl_code::ok), std::string("\0new\0two", 8));
+    EXPECT_EQ(changes.next()->state, connection_state::recovering);
+    EXPECT_EQ(changes.next()->state, connection_state::open);
+    // And those that are refused then end it, for trying again would not help.
+    connection.set_credentials("wrong", "three");
+    peer.reset();
+    EXPECT_EQ(take_plain(peer, sasl_code::auth), std::string("\0wrong\0three", 12));
+    EXPECT_EQ(changes.next()->state, connection_state::recovering);
+    auto const last = changes.next(milliseconds{10'000}).value();
+    EXPECT_EQ(last.state, connection_state::closed);
+    EXPECT_EQ(last.why->code, make_error_code(error::sasl_auth_failed));
+    EXPECT_FALSE(changes.next(milliseconds{10'000}));  // closed
+}
+
+/// In mode second, with one send that has no outcome, at a peer whose target has this time-out.
+struct unsettled_rig : recovery_rig {
+    client::sender sender;
+    std::future<ended<client::outcome>> sending;
+
+    explicit unsettled_rig(std::uint32_t timeout)
+    {
+        client::sender_options o;
+        o.rcv_settle_mode = receiver_settle_mode::second;
+        auto opening = in_background([=, this] { return session.open_sender("q", o); });
+        answer(timeout, {});
+        peer.grant(5, 0);
+        sender = get(opening).value.value();
+        sending = in_background(
+            [this] { return sender.send(client::encoded_message{data_message("x")}); });
+        peer.skip_to<transfer>();
+        peer.reset();
+        come_back();
+    }
+    void answer(std::uint32_t timeout, bytes_view map)
+    {
+        auto theirs = peer.skip_to<attach>();
+        auto ours = theirs.value;
+        auto const to = encoded(target{.timeout = timeout});
+        ours.role = role::receiver;
+        ours.target = {to};
+        ours.unsettled = {map};
+        peer.send(ours);
+    }
+    client::outcome sent_again()
+    {
+        peer.grant(5, 0);
+        auto const again = peer.skip_to<transfer>();
+        EXPECT_FALSE(again->resume);
+        EXPECT_TRUE(same_bytes(again.payload, data_message("x")));
+        peer.send(disposition{
+            .role = role::receiver, .first = delivery_number{0}, .state = {encoded_accepted}});
+        return get(sending).value.value();
+    }
+    static bytes empty_map()
+    {
+        bytes out;
+        map_writer{out}.finish();
+        return out;
+    }
+};
+
+// Broker-J 10.1 says so although it has accepted the delivery, and forgotten that.
+TEST(Recovery, AnEmptyMapOfAPeerThatHasPromisedNothingProvesNothing)
+{
+    unsettled_rig rig{0};
+    rig.answer(0, rig.empty_map());
+    EXPECT_TRUE(rig.sent_again().possible_duplicate());
+}
+
+TEST(Recovery, AnEmptyMapOfAPeerThatKeepsLinksProvesThatItNeverHadIt)
+{
+    unsettled_rig rig{120};
+    rig.answer(120, rig.empty_map());
+    EXPECT_FALSE(rig.sent_again().possible_duplicate());
+}
+
+// Broker-J 10.1 does, while it still has the link.
+TEST(Recovery, APeerThatRefusesAMapIsAskedOnceMoreWithoutOne)
+{
+    unsettled_rig rig{120};
+    auto const theirs = rig.peer.skip_to<attach>();
+    EXPECT_FALSE(is_null(theirs->unsettled));
+    auto ours = theirs.value;
+    ours.role = role::receiver;
+    ours.source = {};
+    ours.target = {};
+    ours.unsettled = {};
+    rig.peer.send(ours);
+    rig.peer.send(detach{.handle = handle{0},
+                         .closed = true,
+                         .error = error_view{.condition = "amqp:not-implemented"}});
+    rig.peer.skip_to<detach>();
+    auto const again = rig.peer.skip_to<attach>();
+    EXPECT_TRUE(is_null(again->unsettled));
+    ours = again.value;
+    ours.role = role::receiver;
+    rig.peer.send(ours);
+    EXPECT_TRUE(rig.sent_again().possible_duplicate());
+    EXPECT_EQ(rig.sender.error(), nullptr);
+}
+
+// "The receiver MUST ignore resumed deliveries that are not in its local unsettled map." [2.7.5]
+TEST(Recovery, AResumedDeliveryThatIsUnknownHereIsIgnored)
+{
+    recovery_rig rig;
+    auto const receiver = rig.receiver(with_credit(10));
+    rig.peer.skip_to<flow>();
     rig.peer.reset();
-    EXPECT_TRUE(ended.next(milliseconds{10'000}));
+    rig.come_back();
+    rig.peer.attach_link();
+    rig.peer.skip_to<flow>();
+    std::array<std::byte, 1> const tag{std::byte{7}};
+    rig.peer.send(transfer{.handle = handle{0},
+                           .delivery_id = delivery_number{0},
+                           .delivery_tag = bytes_view{tag},
+                           .message_format = 0,
+                           .resume = true},
+                  0, data_message("unknown"));
+    rig.peer.deliver(1, data_message("new"));
+    EXPECT_EQ(get(in_background([&] { return receiver.receive(); })).value->message().body_text(),
+              "new");
+    EXPECT_TRUE(rig.peer.skip_to<disposition>()->settled);
 }
 
 }  // namespace

@@ -209,6 +209,58 @@ TEST(Waiters, ClosingTheirOwnConnectionWakesThem)
     EXPECT_EQ(get(receiving).code, error::closed_locally);
 }
 
+TEST(Waiters, CallsMadeWhileTheConnectionClosesAreToldSo)
+{
+    client_rig rig;
+    auto const sender = rig.sender(1);
+    auto closing = in_background([&] { rig.connection.close(); });
+    rig.peer.skip_to<end>();  // not answered yet
+    EXPECT_EQ(get(in_background([&] { sender.send("x"); })).code, error::closed_locally);
+    EXPECT_EQ(get(in_background([&] { rig.session.open_sender("z"); })).code,
+              error::closed_locally);
+    EXPECT_EQ(get(in_background([&] { rig.connection.begin(); })).code, error::closed_locally);
+    rig.peer.send(end{});
+    rig.peer.skip_to<close>();
+    rig.peer.send(close{});
+    EXPECT_TRUE(get(closing).value);
+}
+
+/// Those that wait for the peer's last word: a settlement, a detach, a declaration, a fact.
+TEST(Waiters, OfTheRarerKindsWakeHoweverItEnds)
+{
+    for (auto const how : {0, 1, 2}) {
+        client_rig rig;
+        client::receiver_options second;
+        second.rcv_settle_mode = receiver_settle_mode::second;
+        auto const receiver = rig.receiver(second);
+        auto const sender = rig.sender();
+        rig.peer.deliver(0, data_message("x"));
+        auto const held = get(in_background([&] { return receiver.receive(); })).value.value();
+        auto settling = in_background([&] { held.settle(); });
+        rig.peer.skip_to<disposition>();
+        auto declaring = in_background([&] { return rig.session.begin_transaction(); });
+        rig.peer.skip_to<attach>();
+        auto const detached = receiver.detached();
+        auto noticing = in_background([&] { return detached.next().has_value(); });
+        auto detaching = in_background([&] { sender.close(); });
+        rig.peer.skip_to<detach>();
+        if (how == 0)
+            rig.peer.reset();
+        else if (how == 1)
+            rig.peer.send(close{.error = oops()});
+        else
+            rig.peer.send(end{.error = oops()});
+        EXPECT_TRUE(get(settling).code) << how;
+        auto const declared = get(declaring);
+        EXPECT_TRUE(declared.code) << how;
+        EXPECT_NE(declared.what.find(how == 0 ? "lost" : "amqp:internal-error: oops"),
+                  std::string::npos)
+            << declared.what;
+        EXPECT_TRUE(get(noticing).value.value()) << how;
+        std::ignore = get(detaching);  // it wanted to be over, and is
+    }
+}
+
 TEST(Waiters, CallsThatStartInTheSameInstantWakeToo)
 {
     for (int round = 0; round < 50; ++round) {

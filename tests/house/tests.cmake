@@ -6,6 +6,9 @@ set(house ${PROJECT_SOURCE_DIR}/tests/house)
 add_test(NAME house.tidy COMMAND Python3::Interpreter -B ${house}/tidy.py ${PROJECT_SOURCE_DIR})
 add_test(NAME house.tidy_finds_each_breach
     COMMAND Python3::Interpreter -B -m unittest tidy_test WORKING_DIRECTORY ${house})
+add_test(NAME house.bounds COMMAND Python3::Interpreter -B ${house}/bounds.py ${PROJECT_SOURCE_DIR})
+add_test(NAME house.bounds_finds_each_breach
+    COMMAND Python3::Interpreter -B -m unittest bounds_test WORKING_DIRECTORY ${house})
 add_test(NAME house.sum_of_results
     COMMAND Python3::Interpreter -B -m unittest sum_results_test WORKING_DIRECTORY ${house})
 add_test(NAME house.mutants_apply
@@ -13,7 +16,8 @@ add_test(NAME house.mutants_apply
 add_test(NAME house.mutants_say_when_they_do_not
     COMMAND Python3::Interpreter -B -m unittest run_test
     WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}/tests/mutants)
-set_tests_properties(house.tidy house.tidy_finds_each_breach house.sum_of_results
+set_tests_properties(house.tidy house.tidy_finds_each_breach house.bounds
+    house.bounds_finds_each_breach house.sum_of_results
     house.mutants_apply house.mutants_say_when_they_do_not
     PROPERTIES LABELS house TIMEOUT 60)
 
