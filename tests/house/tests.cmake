@@ -45,6 +45,40 @@ if(TARGET example_poll_loop AND TARGET sluice_command)
     set_tests_properties(interop.example.poll_loop PROPERTIES ENVIRONMENT SLUICE=$<TARGET_FILE:sluice_command>)
 endif()
 
+# Both columns of docs/guides/proton.md.
+find_path(SLUICE_PROTON_CPP_INCLUDE_DIR proton/container.hpp)
+find_library(SLUICE_PROTON_CPP_LIBRARY qpid-proton-cpp)
+mark_as_advanced(SLUICE_PROTON_CPP_INCLUDE_DIR SLUICE_PROTON_CPP_LIBRARY)
+if(TARGET example_from_proton AND SLUICE_PROTON_CPP_INCLUDE_DIR AND SLUICE_PROTON_CPP_LIBRARY)
+    add_executable(example_proton_idioms ${PROJECT_SOURCE_DIR}/examples/proton/idioms.cpp)
+    target_compile_features(example_proton_idioms PRIVATE cxx_std_20)
+    target_include_directories(example_proton_idioms SYSTEM PRIVATE ${SLUICE_PROTON_CPP_INCLUDE_DIR})
+    target_link_libraries(example_proton_idioms PRIVATE ${SLUICE_PROTON_CPP_LIBRARY})
+    if(TARGET sluice_command)
+        foreach(name IN ITEMS from_proton proton_idioms)
+            sluice_add_interop_test(example.${name} BROKER sluice COMMAND ${name} 127.0.0.1:{port})
+            set_tests_properties(interop.example.${name} PROPERTIES
+                ENVIRONMENT SLUICE=$<TARGET_FILE:sluice_command> PASS_REGULAR_EXPRESSION "hello")
+        endforeach()
+    endif()
+endif()
+# What brokers offer beyond queues.
+if(TARGET example_broker_features)
+    sluice_add_interop_test(example.broker_features.artemis BROKER artemis
+        COMMAND broker_features "amqp://guest:guest@127.0.0.1:{port}" news q)
+    sluice_add_interop_test(example.broker_features.broker-j BROKER broker-j
+        COMMAND broker_features "amqp://guest:guest@127.0.0.1:{port}" amq.topic q)
+endif()
+
+# The API reference has no fault: ./dev api writes it.
+find_program(SLUICE_DOXYGEN doxygen)
+mark_as_advanced(SLUICE_DOXYGEN)
+if(SLUICE_DOXYGEN)
+    file(MAKE_DIRECTORY ${PROJECT_SOURCE_DIR}/build)
+    add_test(NAME house.api COMMAND ${SLUICE_DOXYGEN} Doxyfile WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+    set_tests_properties(house.api PROPERTIES LABELS house TIMEOUT 120 RESOURCE_LOCK api)
+endif()
+
 # An external project of the smallest kind is built against the installed package.
 get_property(layers GLOBAL PROPERTY SLUICE_LAYERS)
 if(layers)
