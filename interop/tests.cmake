@@ -95,6 +95,16 @@ endif()
 sluice_add_interop_test(restart.broker-j TIMEOUT 300
     COMMAND restart ${restart_scripts}/broker-j/broker-j --credentials guest:guest@)
 
+# TLS and WebSocket: each scheme against our node, with client certificates and a certificate that changes; TLS against
+# Broker-J, WebSocket against Artemis.
+if(TARGET sluice_command)
+    set(transports python3 -B ${PROJECT_SOURCE_DIR}/interop/transports.py $<TARGET_FILE:sluice_command>)
+    sluice_add_interop_test(transports.node TIMEOUT 300 COMMAND ${transports} node)
+    sluice_add_interop_test(transports.broker-j BROKER broker-j TIMEOUT 300
+        COMMAND ${transports} broker-j {port} {tls_port} {dir})
+    sluice_add_interop_test(transports.artemis BROKER artemis TIMEOUT 300 COMMAND ${transports} artemis {port})
+endif()
+
 # The dispatcher: what a rollback gives back comes again in its order; work in transactions.
 sluice_add_interop_test(rollback.node COMMAND rollback)
 foreach(broker IN ITEMS broker-j artemis)

@@ -90,8 +90,13 @@ void connection_core::on_stream_end(error_code ec)
 {
     if (ended())
         return end_stream();
-    auto const text =
-        ec == boost::asio::error::eof ? "the peer closed the transport" : ec.message();
+    auto const silent = ec == boost::asio::error::eof && !server_ && engine_
+                        && engine_->counters().bytes_received == 0;
+    auto const text = silent && !url().tls
+                          ? "the peer closed the transport before it said anything; does it want "
+                            "TLS (amqps://) on this port?"
+                      : ec == boost::asio::error::eof ? "the peer closed the transport"
+                                                      : ec.message();
     lose(net::why_lost(ec), "connection to " + where() + " lost: " + text);
     poll_events();  // before the calls that wait: they are for the next engine, if there is one
 }
