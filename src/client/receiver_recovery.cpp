@@ -71,7 +71,10 @@ void receiver_core::on_lost()
     drop_untaken();
     for (auto* d = records_; d;) {
         auto* const next = d->next_record;
-        keep_or_stale(*d, streamed() || d->settled);
+        // The transaction of an answer goes with its connection, and the peer has it again. [4.4.2]
+        auto const rolled_back =
+            d->stated && engine::kind_of(d->stated_outcome()) == outcome_kind::transactional;
+        keep_or_stale(*d, streamed() || d->settled || rolled_back);
         d = next;
     }
 }

@@ -9,6 +9,14 @@ namespace {
 
 bytes encoded_outcome(delivery_state const& outcome) { return encoded(outcome); }
 
+/// Over with its controller link: its id means nothing on a connection that has come back. [4.1]
+void require_link(client::sender const& controller)
+{
+    if (auto const why = controller.error())
+        net::throw_error(make_error_code(error::transaction_rolled_back),
+                         "the transaction was lost: " + why->text);
+}
+
 }  // namespace
 
 bytes const& transaction::id() const noexcept { return core_->id(); }
@@ -33,18 +41,22 @@ send_options transaction::posting(send_options options) const
 
 void transaction::accept(delivery const& d) const
 {
+    require_link(core_->link());
     d.answer(state(encoded_outcome(sluice::accepted{})));
 }
 void transaction::release(delivery const& d) const
 {
+    require_link(core_->link());
     d.answer(state(encoded_outcome(sluice::released{})));
 }
 void transaction::reject(delivery const& d, amqp_error why) const
 {
+    require_link(core_->link());
     d.answer(state(encoded_outcome(sluice::rejected{.error = why.view()})));
 }
 void transaction::modify(delivery const& d, modification how) const
 {
+    require_link(core_->link());
     d.answer(state(encoded_outcome(
         sluice::modified{.delivery_failed = how.delivery_failed,
                          .undeliverable_here = how.undeliverable_here,
