@@ -383,8 +383,7 @@ class Everyday(unittest.TestCase):
 
     def test_users_are_checked(self):
         users = os.path.join(self.folder, 'users')
-        with open(users, 'w') as f:
-            f.write('# comment\nme:se:cret\n')
+        self.assertEqual(run('passwd', users, 'me', '--stdin', '--write', 'q', stdin=b'se:cret\n').returncode, 0)
         self.node.kill()
         self.node = Node('--users', users)
         url = self.node.url('q')
@@ -393,6 +392,9 @@ class Everyday(unittest.TestCase):
         self.assertEqual(wrong.returncode, 2)
         self.assertNotIn('wrong', wrong.stderr.decode())
         self.assertEqual(run('send', url, '--user', 'me', '--password', 'se:cret', '--body', 'x').returncode, 0)
+        elsewhere = run('send', self.node.url('r'), '--user', 'me', '--password', 'se:cret', '--body', 'x')
+        self.assertEqual(elsewhere.returncode, 2)
+        self.assertIn("user 'me' may not write to 'r'", elsewhere.stderr.decode())
 
 
 def main():

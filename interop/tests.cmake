@@ -66,6 +66,11 @@ endif()
 if(TARGET sluice_command)
     sluice_add_interop_test(cli.everyday TIMEOUT 300
         COMMAND python3 -B ${PROJECT_SOURCE_DIR}/interop/cli_everyday.py $<TARGET_FILE:sluice_command>)
+    # SCRAM, judged by two brokers.
+    sluice_add_interop_test(scram.broker-j BROKER broker-j
+        COMMAND ${PROJECT_SOURCE_DIR}/interop/scram $<TARGET_FILE:sluice_command> {port} SCRAM-SHA-1 SCRAM-SHA-256)
+    sluice_add_interop_test(scram.artemis BROKER artemis
+        COMMAND ${PROJECT_SOURCE_DIR}/interop/scram $<TARGET_FILE:sluice_command> {port} SCRAM-SHA-256 SCRAM-SHA-512)
     # As in `./dev demo`: the reproducer against the node, and Ctrl-C.
     sluice_add_interop_test(reproducer.node BROKER sluice
         COMMAND ${reproducer} --runs 1 --seconds 5 --min-transfers 20000 --min-flows 2000 --expect-wrap)

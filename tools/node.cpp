@@ -1,15 +1,16 @@
 // `sluice node`: an in-memory message node to talk to.
 #include "command.hpp"
 #include "tools/address.hpp"
+#include "tools/hangup.hpp"
 #include "tools/http_metrics.hpp"
 #include "tools/interrupt.hpp"
 #include "tools/json_text.hpp"
 #include "tools/node_metrics.hpp"
-#include "tools/node_users.hpp"
 #include "tools/option_text.hpp"
 #include "tools/progress.hpp"
 #include "tools/terminal.hpp"
 
+#include "tools/user_file.hpp"
 #include <sluice/node/node.hpp>
 
 #include <fmt/format.h>
@@ -34,6 +35,7 @@ struct settings {
     std::string policy = "strict";
     std::string message_size_max;
     std::string stored_max;
+    bool allow_plain_unencrypted = false;
     std::string full = "reject";
     double idle_timeout = 60;
     double handshake_timeout = 10;
@@ -63,11 +65,8 @@ node::node_options options_of(settings const& s)
     o.idle_timeout = from_seconds(s.idle_timeout);
     o.handshake_timeout = from_seconds(s.handshake_timeout);
     o.stop_timeout = from_seconds(s.stop_timeout);
-    if (!s.users.empty())
-        o.check_password = [users = read_users(s.users)](std::string_view user,
-                                                         std::string_view password) {
-            return users.check(user, password);
-        };
+    o.users_file = s.users;
+    o.allow_plain_unencrypted = s.allow_plain_unencrypted;
     return o;
 }
 
@@ -98,6 +97,9 @@ public:
                 "stopping: no more connections are taken in (Ctrl-C again ends this at once)");
         node_.stop();
         metrics_.reset();
+        if (!s_.users.empty() && is_open_to_others(s_.users))
+            out_.note(fmt::format("--users: others can read {}; chmod 600 keeps its keys from them",
+                                  s_.users));
         say_goodbye();
         return 0;
     }
@@ -153,6 +155,18 @@ private:
         for (;;) {
             pollfd signal{stop_.descriptor(), POLLIN, 0};
             ::poll(&signal, 1, s_.stats ? 1000 : -1);
+    void reload()
+    {
+        std::string fault;
+        if (s_.users.empty())
+            return;
+        if (node_.reload_users(&fault))
+            return out_.note("SIGHUP: the users stay as they were: " + fault);
+        if (s_.json)
+            return out_.result(json_object{}.add("event", "users").text());
+        out_.note("read the users again");
+    }
+
             if (stop_.requested())
                 return;
             if (!s_.stats)
@@ -216,6 +230,7 @@ void add_limits(CLI::App& app, settings& s)
     add("--length-max", n.queue.length_max, "messages of a queue that has no limit of its own")
         ->check(above_zero());
     add("--full", s.full, "what a full queue does: reject, or withhold credit")
+    hangup reload_{[this] { reload(); }};
         ->check(CLI::IsMember({"reject", "withhold"}));
     add("--credit", n.credit, "given to each sender")->check(CLI::Range(1, 1'000'000));
     add("--incoming-window", n.incoming_window, "transfer frames of a session")
@@ -256,7 +271,9 @@ void add_node(CLI::App& program, action& chosen)
         ->check(CLI::IsMember({"strict", "tolerant"}))
         ->capture_default_str();
     app.add_option("--users", s->users,
-                   "a file of lines USER:PASSWORD; then only SASL PLAIN is let in");
+                   "a file of `sluice passwd`: who may log in and do what; SIGHUP reads it again");
+    app.add_flag("--allow-plain-unencrypted", s->allow_plain_unencrypted,
+                 "take passwords of --users from other machines over unencrypted connections");
     app.add_option("--container-id", s->node.container_id)->capture_default_str();
     app.add_option("--metrics", s->metrics,
                    "HOST:PORT for Prometheus: http://HOST:PORT/metrics; port 0: any");

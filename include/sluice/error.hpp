@@ -70,6 +70,9 @@ enum class error {
     sasl_auth_failed = 61,          ///< The peer refused the credentials (outcome auth).
     sasl_system_error = 62,         ///< The peer failed while authenticating (outcome sys…).
     sasl_required = 63,             ///< The peer demands a SASL layer.
+    sasl_temporary_error = 64,      ///< The same for a while (outcome sys-temp).
+    sasl_server_not_proven = 65,    ///< The peer does not prove that it knows the password.
+    sasl_unencrypted = 66,          ///< Only mechanisms that would send a secret readable.
 
     // net and client
     invalid_url = 70,          ///< The URL cannot be read; the text says where.

@@ -15,7 +15,7 @@
 #include <sluice/engine/connection.hpp>
 #include <sluice/engine/frame_trace.hpp>
 #include <sluice/net/byte_stream.hpp>
-#include <sluice/net/sasl.hpp>
+#include <sluice/net/sasl_server.hpp>
 #include <sluice/net/tcp.hpp>
 #include <sluice/net/url.hpp>
 
@@ -166,15 +166,16 @@ private:
     bool poll_events();
     void handle(engine::event const& e);
     void handle_unexpected(engine::event const& e);
-    void on_sasl_mechanisms();
     void on_sasl_challenge();
+    void on_sasl_outcome(std::error_code code);
     void on_opened();
     void on_closed(std::error_code code);
 
     void on_server_event(engine::event const& e);
     void on_server_closed();
-    void on_sasl_of_peer();
-    void on_password(bool good, std::string user);
+    void on_sasl_of_peer(bool first);
+    void on_sasl_answer(net::sasl_server::answer const& said);
+    net::sasl_server_options sasl_of_server() const;
     void ask_for_connection();
     void ask_for_session(engine::session& s);
     void ask_for_link(engine::link& l);
@@ -200,7 +201,12 @@ private:
     void connect_now();
     void connected(net::connect_result r);
     engine::connection_options engine_options() const;
+    // connection_sasl.cpp
+    net::sasl_preference sasl_preference();
     void choose_sasl();
+    void ask_for_token(std::string mechanism);
+    void begin_sasl(std::string_view mechanism, std::string token);
+    void answer_challenge(result<bytes> answer);
     void begin_close(amqp_error why, bool overtake);
     void lose(std::error_code code, std::string text);
     void finish(failure_ptr why);
@@ -252,8 +258,8 @@ private:
     std::optional<engine::connection> engine_;
     std::unique_ptr<net::byte_stream> stream_;
     std::shared_ptr<net::tcp_connect> connecting_;
-    std::unique_ptr<net::sasl_client> sasl_;
-    std::vector<std::string> sasl_wanted_;
+    std::shared_ptr<net::sasl_client> sasl_;
+    std::uint64_t sasl_round_ = 0;  // exchanges begun
     std::optional<engine::frame_trace> trace_in_;
     std::optional<engine::frame_trace> trace_out_;
     std::string trace_text_;

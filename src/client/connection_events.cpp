@@ -25,12 +25,7 @@ void connection_core::handle(engine::event const& e)
     switch (e.kind) {
     case kind::sasl_mechanisms: return choose_sasl();
     case kind::sasl_challenge: return on_sasl_challenge();
-    case kind::sasl_outcome:
-        if (e.code && failure_text_.empty())
-            failure_text_ = "the peer at " + where() + " refused the user or password (SASL "
-                            + std::string{sasl_ ? sasl_->mechanism() : "exchange"}
-                            + "); check both, or ask its operator";
-        return;
+    case kind::sasl_outcome: return on_sasl_outcome(e.code);
     case kind::connection_opened: return on_opened();
     case kind::connection_closed: return on_closed(e.code);
     case kind::session_requested:

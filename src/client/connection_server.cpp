@@ -85,12 +85,11 @@ void connection_core::start_accepted(std::unique_ptr<net::byte_stream> stream, c
     set_text(peer_, stream_->peer());
     auto e = engine_options();
     e.listener = true;
-    e.sasl = o.check_password ? engine::sasl_mode::required : engine::sasl_mode::accepted;
+    e.sasl = sasl_of_server().open() ? engine::sasl_mode::accepted : engine::sasl_mode::required;
     e.handshake_timeout_ms = static_cast<std::uint32_t>(
         std::clamp<std::int64_t>((o.handshake_timeout - spent).count(), 1, 1'000'000'000));
     engine_.emplace(std::move(e));
-    engine_->sasl_offer(o.check_password ? std::vector<std::string>{"PLAIN"}
-                                         : std::vector<std::string>{"PLAIN", "ANONYMOUS"});
+    engine_->sasl_offer(net::sasl_offer(sasl_of_server()));
     std::ignore = engine_->tick(now_);
     wait_to_read();
     turn();
@@ -100,7 +99,8 @@ void connection_core::on_server_event(engine::event const& e)
 {
     using kind = engine::event_kind;
     switch (e.kind) {
-    case kind::sasl_init: return on_sasl_of_peer();
+    case kind::sasl_init: return on_sasl_of_peer(true);
+    case kind::sasl_response: return on_sasl_of_peer(false);
     case kind::connection_requested: return ask_for_connection();
     case kind::session_requested:
         if (server_->accepted)
@@ -112,37 +112,6 @@ void connection_core::on_server_event(engine::event const& e)
         return;
     default: return;
     }
-}
-
-void connection_core::on_sasl_of_peer()
-{
-    auto const& check = server_->listener->options().check_password;
-    auto const& mechanism = engine_->sasl_mechanism();
-    if (mechanism == "ANONYMOUS" && !check)
-        return on_password(true, {});
-    auto const plain = net::sasl_read_plain(engine_->sasl_bytes());
-    if (mechanism != "PLAIN" || !plain)
-        return on_password(false, {});
-    if (!check)
-        return on_password(true, plain->user);
-    run_handler([self = shared_from_this(), who = *plain] {
-        auto good = false;
-        try {
-            good = self->server_->listener->options().check_password(who.user, who.password);
-        } catch (...) {  // a check that cannot be made lets nobody in
-        }
-        auto f = [good, user = who.user](connection_core& on) { on.on_password(good, user); };
-        auto* const c = new call_command<decltype(f)>{std::move(f)};
-        if (!self->push(*c))
-            c->refuse();
-    });
-}
-
-void connection_core::on_password(bool good, std::string user)
-{
-    if (good)
-        server_->user = std::move(user);
-    std::ignore = engine_->sasl_outcome(good ? sasl_code::ok : sasl_code::auth);
 }
 
 void connection_core::ask_for_connection()

@@ -122,13 +122,6 @@ void connection_core::connected(net::connect_result r)
     } else if (!ended()) {
         stream_ = std::move(r.stream);
         set_text(peer_, stream_->peer());
-        auto has_credentials = false;
-        {
-            std::lock_guard const lock{default_session_mutex_};
-            has_credentials = user_.has_value();
-        }
-        has_credentials = has_credentials && options_.sasl != sasl_choice::anonymous;
-        sasl_wanted_ = net::sasl_wanted(has_credentials || options_.sasl == sasl_choice::plain);
         engine_.emplace(engine_options());
         std::ignore = engine_->open();
         std::ignore = engine_->tick(now_);
@@ -136,47 +129,6 @@ void connection_core::connected(net::connect_result r)
     }
     if (!nested)
         turn();
-}
-
-/// The first mechanism of ours that the peer offers; credentials go out under no other. [5.3.2]
-void connection_core::choose_sasl()
-{
-    std::string fault;
-    auto const chosen = net::sasl_choose(sasl_wanted_, engine_->sasl_mechanisms(), &fault);
-    if (chosen.empty())
-        return lose(make_error_code(sluice::error::sasl_no_common_mechanism),
-                    fault + " (" + where() + ")");
-    if (chosen == "ANONYMOUS") {
-        sasl_ = net::sasl_anonymous();
-    } else {
-        std::string user;
-        std::string password;
-        {
-            std::lock_guard const lock{default_session_mutex_};
-            user = user_.value_or("");
-            password = password_.value_or("");
-        }
-        auto made = net::sasl_plain({.user = user, .password = password, .authorize_as = {}});
-        if (!made)
-            return lose(made.error(),
-                        "a user or password with a NUL octet cannot be sent with SASL PLAIN");
-        sasl_ = std::move(*made);
-    }
-    auto const first = sasl_->initial_response();
-    std::ignore = engine_->sasl_init(sasl_->mechanism(),
-                                     first ? std::optional<bytes_view>{*first} : std::nullopt,
-                                     options_.hostname.empty() ? url().host : options_.hostname);
-}
-
-void connection_core::on_sasl_challenge()
-{
-    auto answer = sasl_ ? sasl_->respond(engine_->sasl_bytes())
-                        : result<bytes>{unexpected{sluice::error::invalid_state}};
-    if (!answer)
-        return lose(make_error_code(sluice::error::sasl_auth_failed),
-                    "the peer at " + where() + " sent a SASL challenge that "
-                        + std::string{sasl_->mechanism()} + " does not have");
-    std::ignore = engine_->sasl_response(*answer);
 }
 
 void connection_core::on_opened()

@@ -3,6 +3,7 @@
 
 #include <sluice/client/container.hpp>
 
+#include <algorithm>
 #include <charconv>
 
 namespace sluice::client {
@@ -22,10 +23,15 @@ std::string apply(net::url const& where, connection_options& o)
     for (auto const& [name, value] : where.options) {
         auto good = true;
         if (name == "sasl") {
-            good = value == "none" || value == "anonymous" || value == "plain";
+            auto const mechanism = std::ranges::find(net::sasl_known(), value);
+            auto const known = mechanism != net::sasl_known().end();
+            good = known || value == "none" || value == "anonymous" || value == "plain";
             o.sasl = value == "none"    ? sasl_choice::none
                      : value == "plain" ? sasl_choice::plain
+                     : known            ? sasl_choice::automatic
                                         : sasl_choice::anonymous;
+            if (known)
+                o.sasl_mechanisms = {value};
         } else if (name == "hostname") {
             o.hostname = value;
         } else if (name == "max_frame_size") {
@@ -44,6 +50,19 @@ std::string apply(net::url const& where, connection_options& o)
         if (!good)
             return "the URL's option " + name + " has a value out of its range: " + value;
     }
+    return {};
+}
+
+/// @returns which mechanism there is not, or nothing
+std::string unknown_mechanism(connection_options const& o)
+{
+    std::string known;
+    for (auto const name : net::sasl_known())
+        known += (known.empty() ? "" : ", ") + std::string{name};
+    for (auto const& name : o.sasl_mechanisms)
+        if (std::ranges::find(net::sasl_known(), name) == net::sasl_known().end())
+            return "connection_options::sasl_mechanisms: '" + name + "' is unknown; there are "
+                   + known;
     return {};
 }
 
@@ -106,6 +125,8 @@ void container::start_connect(std::shared_ptr<detail::container_core> const& cor
         fault = apply(where, options);
         if (!fault.empty())
             code = make_error_code(error::invalid_url);
+        else if (fault = unknown_mechanism(options); !fault.empty())
+            code = make_error_code(error::invalid_argument);
     }
     if (!options.user && where.user)
         options.user = std::move(where.user);

@@ -47,7 +47,7 @@ bool may_cure_connection(std::error_code code, amqp_error const& why) noexcept
     return code == error::connection_lost || code == error::idle_timeout_expired
            || code == error::handshake_timeout || code == error::connect_failed
            || code == error::resolve_failed || code == error::timed_out
-           || code == error::sasl_system_error;
+           || code == error::sasl_temporary_error;
 }
 
 bool may_cure_link(amqp_error const& why, bool closed) noexcept

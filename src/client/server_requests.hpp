@@ -94,6 +94,7 @@ struct server_side {
     std::shared_ptr<listener_core> listener;
     std::weak_ptr<connection_core> user_pointer;  // of those that its user holds
     std::string user;                             // whom SASL has shown it to be
+    std::shared_ptr<net::sasl_server> sasl;       // while it is found out
     std::size_t buffered = 0;
     std::uint64_t watched_at = 0;  // octets received
     bool accepted = false;

@@ -146,6 +146,14 @@ char const* upper_text(error e) noexcept
         return "the peer could not check the credentials; try later or see its log";
     case error::sasl_required:
         return "the peer demands a SASL layer; connect with SASL (ANONYMOUS if there is no user)";
+    case error::sasl_temporary_error:
+        return "the peer cannot check credentials for the moment; try again later";
+    case error::sasl_server_not_proven:
+        return "the peer did not prove that it knows the password; it may be somebody else, so "
+               "nothing more was sent to it";
+    case error::sasl_unencrypted:
+        return "a password or token would go over the network readable; use amqps://, or allow it "
+               "with allow_plain_unencrypted";
     case error::invalid_url: return "the URL cannot be read; write amqp://user:password@host:port/";
     case error::resolve_failed:
         return "the host name does not resolve; check its spelling and the name service";

@@ -92,10 +92,12 @@ void connection::on_sasl_outcome(struct sasl_outcome const& o)
         queue_header(protocol_id::amqp);
         return emit({.kind = event_kind::sasl_outcome});
     }
-    auto const code =
-        o.code == sasl_code::auth ? error::sasl_auth_failed : error::sasl_system_error;
+    constexpr char const* names[] = {"ok", "auth", "sys", "sys-perm", "sys-temp"};
+    auto const code = o.code == sasl_code::auth       ? error::sasl_auth_failed
+                      : o.code == sasl_code::sys_temp ? error::sasl_temporary_error
+                                                      : error::sasl_system_error;
     error_ = {.condition = condition::unauthorized_access,
-              .description = "SASL outcome " + std::to_string(static_cast<int>(o.code))
+              .description = std::string{"SASL outcome "} + names[static_cast<std::size_t>(o.code)]
                              + " for mechanism " + sasl_mechanism_ + " [5.3.3.6]",
               .info = {}};
     emit({.kind = event_kind::sasl_outcome, .code = make_error_code(code)});

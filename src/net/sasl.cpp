@@ -1,5 +1,7 @@
-// ANONYMOUS and PLAIN, and the choice between what is wanted and what is offered. [5.3, RFC 4505,
-// RFC 4616]
+// The mechanisms of a message or two: ANONYMOUS [RFC 4505], PLAIN [RFC 4616], EXTERNAL [RFC 4422],
+// OAUTHBEARER [RFC 7628] and XOAUTH2. SCRAM is in sasl_scram.cpp, the choice in sasl_choice.cpp.
+#include "net/scram_messages.hpp"
+
 #include <sluice/net/sasl.hpp>
 
 #include <algorithm>
@@ -30,11 +32,69 @@ private:
     bytes message_;
 };
 
-std::string joined(std::span<std::string const> names)
+/// A token, and what the peer says if it does not like it.
+class bearer final : public sasl_client {
+public:
+    /// @param end what [RFC 7628, 3.2.3] or the service wants to hear before it says no
+    bearer(std::string_view mechanism, std::string message, std::string_view end)
+        : mechanism_{mechanism}, message_{std::move(message)}, end_{end}
+    {
+    }
+
+    std::string_view mechanism() const noexcept override { return mechanism_; }
+    std::optional<bytes> initial_response() override
+    {
+        bytes out;
+        append_text(out, message_);
+        detail::wipe(message_);
+        message_.clear();
+        return out;
+    }
+    result<bytes> respond(bytes_view challenge) override
+    {
+        if (std::exchange(refused_, true))
+            return unexpected{error::sasl_auth_failed};
+        fault_ = "the peer does not take the token" + status_in(challenge);
+        bytes out;
+        append_text(out, end_);
+        return out;
+    }
+
+private:
+    /// `"status":"invalid_token"`, if it is one word: the rest could repeat anything.
+    static std::string status_in(bytes_view challenge)
+    {
+        std::string_view text{reinterpret_cast<char const*>(challenge.data()), challenge.size()};
+        auto const begin = text.find("\"status\"");
+        if (begin == text.npos)
+            return {};
+        text.remove_prefix(begin + 8);
+        auto const open = text.find_first_not_of(" :\t");
+        if (open == text.npos || text[open] != '"')
+            return {};
+        text = text.substr(open + 1, 40);
+        auto const end = text.find_first_not_of("abcdefghijklmnopqrstuvwxyz_-0123456789");
+        if (end == text.npos || end == 0 || text[end] != '"')
+            return {};
+        return ": " + std::string{text.substr(0, end)};
+    }
+
+    std::string_view mechanism_;
+    std::string message_;
+    std::string_view end_;
+    bool refused_ = false;
+};
+
+bool has_control(std::string_view text)
 {
-    std::string out;
-    for (auto const& name : names) out += (out.empty() ? "" : ", ") + name;
-    return out.empty() ? "none" : out;
+    return std::ranges::any_of(
+        text, [](char c) { return static_cast<unsigned char>(c) < ' ' || c == 0x7f; });
+}
+
+bool is_sound(sasl_token const& what)
+{
+    return !what.token.empty() && !has_control(what.token) && !has_control(what.user)
+           && !has_control(what.host);
 }
 
 }  // namespace
@@ -73,28 +133,35 @@ std::optional<credentials> sasl_read_plain(bytes_view response)
                        .authorize_as = std::string{text.substr(0, first)}};
 }
 
-std::vector<std::string> sasl_wanted(bool has_credentials)
+std::unique_ptr<sasl_client> sasl_external(std::string authorize_as)
 {
-    if (has_credentials)
-        return {"PLAIN"};
-    return {"ANONYMOUS"};
+    bytes message;
+    append_text(message, authorize_as);
+    return std::make_unique<single_message>("EXTERNAL", std::move(message));
 }
 
-std::string_view sasl_choose(std::span<std::string const> wanted,
-                             std::span<std::string const> offered, std::string* fault)
+result<std::unique_ptr<sasl_client>> sasl_oauthbearer(sasl_token const& what)
 {
-    for (auto const& name : wanted)
-        if (std::find(offered.begin(), offered.end(), name) != offered.end())
-            return name;
-    if (fault) {
-        *fault = "no common SASL mechanism: the peer offers " + joined(offered)
-                 + "; this side may use " + joined(wanted);
-        if (std::find(wanted.begin(), wanted.end(), "PLAIN") == wanted.end())
-            *fault += "; give a user and a password if the peer wants them";
-        else
-            *fault += "; leave the credentials out, or let the peer offer another one";
-    }
-    return {};
+    if (!is_sound(what))
+        return unexpected{error::invalid_argument};
+    auto text =
+        what.user.empty() ? std::string{"n,,"} : "n,a=" + detail::escape_name(what.user) + ",";
+    text += '\x01';
+    if (!what.host.empty())
+        text += "host=" + what.host + '\x01';
+    if (what.port != 0)
+        text += "port=" + std::to_string(what.port) + '\x01';
+    text += "auth=Bearer " + what.token + "\x01\x01";
+    return std::unique_ptr<sasl_client>{
+        std::make_unique<bearer>("OAUTHBEARER", std::move(text), "\x01")};
+}
+
+result<std::unique_ptr<sasl_client>> sasl_xoauth2(sasl_token const& what)
+{
+    if (!is_sound(what) || what.user.empty())
+        return unexpected{error::invalid_argument};
+    auto text = "user=" + what.user + "\x01" + "auth=Bearer " + what.token + "\x01\x01";
+    return std::unique_ptr<sasl_client>{std::make_unique<bearer>("XOAUTH2", std::move(text), "")};
 }
 
 }  // namespace sluice::net

@@ -34,6 +34,24 @@ struct request {
         answered(link.refuse(
             {.condition = std::string{condition}, .description = std::move(text), .info = {}}));
     }
+    /// Refuses what the peer's user may not do. [2.6.3]
+    bool is_allowed(net::access what, std::string_view address)
+    {
+        auto const no = who.denied(what, address);
+        if (!no.empty())
+            refuse(no.condition, no.description);
+        return no.empty();
+    }
+    /// That it may do so somewhere.
+    bool is_allowed(net::access what)
+    {
+        if (!who.may_any(what))
+            refuse(condition::unauthorized_access,
+                   "user '" + who.user() + "' may "
+                       + (what == net::access::manage ? "manage" : "write to")
+                       + " nothing on this node");
+        return who.may_any(what);
+    }
     /// The peer may have detached meanwhile: that is answered already.
     void answered(std::error_code failed)
     {
@@ -75,9 +93,12 @@ std::optional<std::string> address_of(request& r, raw_value raw, char const* who
 }
 
 /// The queue that the link is for. Null: refused.
-std::shared_ptr<queue> find_queue(request& r, std::string const& address, bool dynamic,
-                                  raw_value node_properties)
+std::shared_ptr<queue> find_queue(request& r, net::access what, std::string const& address,
+                                  bool dynamic, raw_value node_properties)
 {
+    // First of all: who may not have it does not learn whether it is there.
+    if (!dynamic && !r.is_allowed(what, address))
+        return nullptr;
     amqp_error why;
     if (dynamic && !address.empty()) {
         r.refuse(condition::invalid_field,
@@ -202,11 +223,14 @@ void attach_consumer(request& r)
     r.answer.manual_drain = true;
     r.answer.target = copy(r.asked().target);
     if (*address == management_address) {
+        if (!r.is_allowed(net::access::manage))
+            return;
         r.answer.source = answer_source(r, *address);
         auto const reply_to = as<std::string_view>(r.to.address).value_or(std::string_view{});
         return accept(r, std::make_unique<reply_link>(r.who, sender, std::string{reply_to}));
     }
-    auto const found = find_queue(r, *address, r.from.dynamic, r.from.dynamic_node_properties);
+    auto const found =
+        find_queue(r, net::access::read, *address, r.from.dynamic, r.from.dynamic_node_properties);
     if (!found)
         return;
     r.answer.source = answer_source(r, found->name());
@@ -235,12 +259,17 @@ void attach_producer(request& r)
     r.answer.max_message_size = r.core().options().message_size_max;
     r.answer.credit_window = r.core().options().credit;
     if (*address == management_address) {
+        if (!r.is_allowed(net::access::manage))
+            return;
         r.answer.target = answer_target(r, *address);
         return accept(r, std::make_unique<management_link>(r.who, receiver));
     }
     std::shared_ptr<queue> found;
+    if (!r.to.dynamic && address->empty() && !r.is_allowed(net::access::write))
+        return;
     if (r.to.dynamic || !address->empty()) {
-        found = find_queue(r, *address, r.to.dynamic, r.to.dynamic_node_properties);
+        found =
+            find_queue(r, net::access::write, *address, r.to.dynamic, r.to.dynamic_node_properties);
         if (!found)
             return;
         if (found->withholds())
@@ -307,7 +336,8 @@ void attach_link(peer& p, engine::link& l)
         return r.refuse(condition::resource_limit_exceeded,
                         "this connection has " + std::to_string(p.links())
                             + " links, as many as one may have");
-    link_key const key{.container = p.container_id(), .name = l.name(), .ours = l.role()};
+    link_key const key{
+        .user = p.user(), .container = p.container_id(), .name = l.name(), .ours = l.role()};
     p.core().steal(key);
     r.before = p.core().take_suspended(key);
     if (r.before && is_null(a.unsettled)) {  // not a resume: the peer begins anew

@@ -45,6 +45,7 @@ public:
     void on_written() override;
     void on_room() override { more(); }
     void on_ended(ending how) override;
+    bool allowed() const override;
 
     // queue_reader
     std::uint64_t id() const noexcept override { return node_link::id(); }

@@ -63,11 +63,17 @@ std::string read_options(sluice::message const& request, queue_options& out)
     return {};
 }
 
-sluice::message declare(node_core& core, sluice::message const& request, std::string const& name)
+sluice::message declare(peer& asker, sluice::message const& request, std::string const& name)
 {
+    auto& core = asker.core();
     auto options = core.options().queue;
     if (auto const fault = read_options(request, options); !fault.empty())
         return reply_to(request, 400, fault, {});
+    // Who may declare could else send rejected messages where it may not write.
+    auto const& to = options.dead_letter;
+    if (auto const no = asker.denied(net::access::write, to);
+        !no.empty() && to != core.options().queue.dead_letter)
+        return reply_to(request, 403, no.description, {});
     auto const failed = core.declare(name, options);
     if (!failed)
         return reply_to(request, 201, "declared", {});
@@ -78,10 +84,17 @@ sluice::message declare(node_core& core, sluice::message const& request, std::st
     return reply_to(request, 400, "a queue needs a name that does not begin with '$'", {});
 }
 
-sluice::message list(node_core& core, sluice::message const& request)
+bool may_see(peer const& asker, std::string const& name)
+{
+    return asker.may(net::access::manage, name) || asker.may(net::access::read, name);
+}
+
+sluice::message list(peer& asker, sluice::message const& request)
 {
     value_list queues;
-    for (auto const& q : core.list()) queues.push_back(describe(q));
+    for (auto const& q : asker.core().list())
+        if (may_see(asker, q.name))
+            queues.push_back(describe(q));
     return reply_to(request, 200, "OK", std::move(queues));
 }
 
@@ -97,20 +110,25 @@ sluice::message manage(peer& asker, sluice::message const& request)
     auto const operation = text("operation");
     auto const name = text("name");
     if (operation == "list" || operation == "QUERY")
-        return list(core, request);
+        return list(asker, request);
+    auto const reads = operation == "read" || operation == "READ";
+    auto const no = asker.denied(net::access::manage, name);
+    auto const denied = !no.empty() && !(reads && may_see(asker, name));
     if (operation == "declare" || operation == "CREATE")
-        return declare(core, request, name);
-    auto const known = operation == "delete" || operation == "DELETE" || operation == "purge"
-                       || operation == "read" || operation == "READ";
+        return denied ? reply_to(request, 403, no.description, {}) : declare(asker, request, name);
+    auto const known =
+        operation == "delete" || operation == "DELETE" || operation == "purge" || reads;
     if (!known)
         return reply_to(request, 501,
                         "operation '" + operation
                             + "' is unknown; there are declare, delete, purge, read and list",
                         {});
+    if (denied)
+        return reply_to(request, 403, no.description, {});
     auto* const q = core.find(name);
     if (!q)
         return reply_to(request, 404, "there is no queue '" + name + "'", {});
-    if (operation == "read" || operation == "READ")
+    if (reads)
         return reply_to(request, 200, "OK", describe(q->info()));
     if (operation == "purge") {
         value_map body;

@@ -17,6 +17,7 @@ public:
     management_link(peer& p, engine::receiver& r) : node_link{p, r}, receiver_{r} {}
     void on_event(engine::event const& e) override;
     void on_ended(ending) override { set_ended(); }
+    bool allowed() const override;
 
 private:
     engine::receiver& receiver_;

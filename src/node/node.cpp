@@ -83,6 +83,30 @@ std::vector<queue_info> node::list() const
     return core_->ask([&](detail::node_core& c) { return c.list(); }, std::vector<queue_info>{});
 }
 
+std::error_code node::reload_users(std::string* fault)
+{
+    auto const& file = core_->users_file();
+    if (file.empty()) {
+        if (fault)
+            *fault = "this node was not given a file of users";
+        return make_error_code(error::invalid_state);
+    }
+    auto read = net::sasl_users::read(file, fault);
+    if (!read)
+        return read.error();
+    return set_users(std::make_shared<net::sasl_users const>(std::move(*read)));
+}
+
+std::error_code node::set_users(std::shared_ptr<net::sasl_users const> users)
+{
+    return core_->ask(
+        [&](detail::node_core& c) {
+            c.set_users(std::move(users));
+            return std::error_code{};
+        },
+        stopped);
+}
+
 node_stats node::stats() const { return core_->stats(); }
 
 void node::stop() { core_->stop(); }

@@ -43,8 +43,15 @@ node_core::node_core(node_options options)
       away_{options_.suspended_max},
       dynamic_prefix_{"dynamic-" + random_name() + "-"}
 {
-    if (options_.check_password || options_.on_handshake_failed)
-        passwords_.emplace(1);
+    if (!options_.users_file.empty()) {
+        std::string fault;
+        auto read = net::sasl_users::read(options_.users_file, &fault);
+        if (!read)
+            net::throw_error(read.error(), fault);
+        options_.users = std::make_shared<net::sasl_users const>(std::move(*read));
+    }
+    users_ = options_.users;
+    passwords_.emplace(1);
     boost::asio::post(io_->context(), [this] { arm_timer(); });
 }
 
@@ -126,20 +133,6 @@ std::size_t node_core::on_buffered(std::size_t before, std::size_t after) noexce
 {
     buffered_ = buffered_ - before + after;
     return buffered_;
-}
-
-void node_core::check_password(std::string user, std::string password,
-                               std::function<void(bool)> done)
-{
-    boost::asio::post(*passwords_, [this, user = std::move(user), password = std::move(password),
-                                    done = std::move(done)]() mutable {
-        auto good = false;
-        try {
-            good = options_.check_password(user, password);
-        } catch (...) {  // a check that cannot be made lets nobody in
-        }
-        boost::asio::post(io_->context(), [good, done = std::move(done)] { done(good); });
-    });
 }
 
 // ---- links

@@ -6,6 +6,7 @@
 #include "node/queue.hpp"
 #include "node/suspended.hpp"
 
+#include <sluice/net/sasl_server.hpp>
 #include <sluice/net/tcp_listener.hpp>
 #include <sluice/net/transport.hpp>
 #include <sluice/node/node.hpp>
@@ -67,9 +68,9 @@ public:
     /// @returns why not, or an empty error
     amqp_error push_to(queue& q, message_ptr const& m);
     /// Where the message's `to` says.
-    amqp_error relay(message_ptr const& m);
+    amqp_error relay(message_ptr const& m, peer const& from);
     /// The queue that it names. Null: `why` says why not
-    std::shared_ptr<queue> target_of(message_ptr const& m, amqp_error& why);
+    std::shared_ptr<queue> target_of(message_ptr const& m, peer const& from, amqp_error& why);
     static amqp_error full(queue const& q);
     void push_to(std::string const& dead_letter, message_ptr const& m);
     void dispatch_later(queue& q);
@@ -99,7 +100,16 @@ public:
     std::unique_ptr<suspended> take_suspended(link_key const& key) { return away_.take(key); }
     void on_session_ended(engine::session const& s) { away_.on_session_ended(&s, now()); }
     void on_connection_closed(peer const& p) { away_.on_connection_closed(&p, now()); }
-    void check_password(std::string user, std::string password, std::function<void(bool)> done);
+    // users: peer_sasl.cpp
+    std::string const& users_file() const noexcept { return options_.users_file; }
+    std::shared_ptr<net::sasl_users const> const& users() const noexcept { return users_; }
+    void set_users(std::shared_ptr<net::sasl_users const> users);
+    net::sasl_server_options sasl_for(net::stream_security const& security);
+    bool is_dynamic(queue const& q) const { return dynamic_.contains(&q); }
+    using sasl_answer = net::sasl_server::answer;
+    /// Elsewhere, one after the other. @returns false if as many wait as may
+    bool check_elsewhere(std::shared_ptr<net::sasl_server> exchange, bytes said,
+                         std::function<void(sasl_answer)> done);
     /// One connection's share has changed. @returns the sum
     std::size_t on_buffered(std::size_t before, std::size_t after) noexcept;
 
@@ -141,6 +151,8 @@ private:
     bytes properties_;
     std::shared_ptr<client::detail::io_thread> io_;
     std::optional<boost::asio::thread_pool> passwords_;
+    std::size_t checks_waiting_ = 0;  // the node's thread
+    std::shared_ptr<net::sasl_users const> users_;
     std::mutex stop_mutex_;
     bool stopped_ = false;  // guarded by it
     mutable std::mutex stats_mutex_;

@@ -13,6 +13,7 @@ class peer;
 /// Who has the link, what it is called, and which end is ours: what makes it the same link again
 /// after a detach or a lost connection. [2.6.1]
 struct link_key {
+    std::string user{};  ///< nobody takes over another user's link by calling itself the same
     std::string container;
     std::string name;
     role ours = role::sender;
@@ -41,6 +42,8 @@ public:
     virtual void on_written() {}
     /// The connection has fewer deliveries without an answer than when it had too many.
     virtual void on_room() {}
+    /// Whether its user may still have it.
+    virtual bool allowed() const { return true; }
     /// The link, its session or its connection is over; the engine's link is still there.
     virtual void on_ended(ending how) = 0;
 

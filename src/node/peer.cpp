@@ -5,8 +5,6 @@
 #include "node/management.hpp"
 #include "node/node_core.hpp"
 
-#include <sluice/net/sasl.hpp>
-
 namespace sluice::node::detail {
 
 namespace {
@@ -28,7 +26,10 @@ node_link::node_link(peer& p, engine::link& l) : peer_{p}, link_{l}, id_{p.core(
 
 link_key node_link::key() const
 {
-    return {.container = peer_.container_id(), .name = link_.name(), .ours = link_.role()};
+    return {.user = peer_.user(),
+            .container = peer_.container_id(),
+            .name = link_.name(),
+            .ours = link_.role()};
 }
 
 void node_link::detach(std::string_view condition, std::string text, bool overtake)
@@ -52,7 +53,8 @@ void peer::begin(std::unique_ptr<net::byte_stream> stream, clock_time spent)
     e.container_id = o.container_id;
     e.listener = true;
     e.writes_between = true;
-    e.sasl = o.check_password ? engine::sasl_mode::required : engine::sasl_mode::accepted;
+    login_ = std::make_unique<login>(login{core_.sasl_for(stream->security()), nullptr});
+    e.sasl = login_->how.open() ? engine::sasl_mode::accepted : engine::sasl_mode::required;
     e.max_frame_size = o.max_frame_size;
     e.outgoing_frame_max = o.max_frame_size;
     e.channel_max = o.channel_max;
@@ -61,8 +63,7 @@ void peer::begin(std::unique_ptr<net::byte_stream> stream, clock_time spent)
         to_ms(std::max<clock_time>(o.handshake_timeout - spent, clock_time{1}));
     e.offered_capabilities = {"ANONYMOUS-RELAY"};
     e.properties = core_.connection_properties();
-    auto mechanisms = o.check_password ? std::vector<std::string>{"PLAIN"}
-                                       : std::vector<std::string>{"PLAIN", "ANONYMOUS"};
+    auto mechanisms = net::sasl_offer(login_->how);
     start(std::move(stream), std::move(e), std::move(mechanisms));
 }
 
@@ -100,6 +101,8 @@ amqp_error peer::reply(std::string const& to, bytes octets)
                 "no link of this connection has the target '" + to
                     + "', and no queue is called so: the reply has nowhere to go",
                 {}};
+    if (auto no = denied(net::access::write, to); !no.empty())
+        return no;
     auto const made = message::make(std::move(octets), 0, core_.now(), core_.wall_clock());
     return core_.push_to(*q, *made);
 }
@@ -136,7 +139,8 @@ void peer::on_event(engine::event const& e)
 {
     using kind = engine::event_kind;
     switch (e.kind) {
-    case kind::sasl_init: return on_sasl();
+    case kind::sasl_init: return on_sasl(true);
+    case kind::sasl_response: return on_sasl(false);
     case kind::connection_requested: return on_open();
     case kind::connection_closed:
         while (!links_.empty()) end_link(links_.back()->engine_link(), ending::connection);
@@ -188,34 +192,9 @@ void peer::end_session(engine::session& s, ending how)
     engine().forget(s);
 }
 
-/// PLAIN is checked elsewhere: whoever looks users up may take its time.
-void peer::on_sasl()
-{
-    auto const& mechanism = engine().sasl_mechanism();
-    if (mechanism == "ANONYMOUS" && !core_.options().check_password)
-        return on_password(true);
-    if (mechanism != "PLAIN")
-        return on_password(false);
-    auto const who = net::sasl_read_plain(engine().sasl_bytes());
-    if (!who)
-        return on_password(false);
-    if (!core_.options().check_password)
-        return on_password(true);
-    core_.check_password(who->user, who->password,
-                         [self = std::static_pointer_cast<peer>(shared_from_this())](bool good) {
-                             self->on_password(good);
-                             self->run();
-                         });
-}
-
-void peer::on_password(bool good)
-{
-    if (connected())
-        std::ignore = engine().sasl_outcome(good ? sasl_code::ok : sasl_code::auth);
-}
-
 void peer::on_open()
 {
+    login_.reset();
     container_id_ = std::string{engine().remote_open().container_id};
     if (core_.stopping())
         return close(condition::connection_forced, "the node is stopping");

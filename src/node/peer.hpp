@@ -4,6 +4,8 @@
 #include "client/engine_stream.hpp"
 #include "node/node_link.hpp"
 
+#include <sluice/net/sasl_server.hpp>
+
 #include <map>
 #include <memory>
 #include <vector>
@@ -23,6 +25,14 @@ public:
 
     node_core& core() const noexcept { return core_; }
     std::string const& container_id() const noexcept { return container_id_; }
+    /// Whom SASL has shown it to be; empty if nobody in particular.
+    std::string const& user() const noexcept { return user_; }
+    bool may(net::access what, std::string_view address) const;
+    bool may_any(net::access what) const;
+    /// Why it may not, or an empty error.
+    amqp_error denied(net::access what, std::string_view address) const;
+    /// The node's users have changed: what is no longer allowed ends.
+    void recheck();
     /// Something was queued for it: it writes as soon as the others of this moment are done.
     void touch();
     /// `l` is told once more octets are out.
@@ -53,14 +63,21 @@ private:
     client::detail::clock_time on_turn_end() override;
     void on_gone() override;
 
-    void on_sasl();
-    void on_password(bool good);
+    // peer_sasl.cpp
+    void on_sasl(bool first);
+    void on_sasl_answer(net::sasl_server::answer const& said);
     void on_open();
     void on_session(engine::session& s);
     void end_session(engine::session& s, ending how);
     void watch_buffers();
 
     node_core& core_;
+    struct login {
+        net::sasl_server_options how;
+        std::shared_ptr<net::sasl_server> exchange;
+    };
+    std::unique_ptr<login> login_;  // until it is over
+    std::string user_;
     std::string container_id_;
     std::vector<std::unique_ptr<node_link>> links_;
     std::map<std::string, reply_link*> reply_links_;  // by their targets' addresses

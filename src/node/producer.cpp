@@ -71,7 +71,7 @@ void producer::take(engine::incoming_delivery& d)
                       "not a message: " + made.error().message() + " [3.2]");
     if (engine::kind_of(d.remote_state()) == engine::outcome_kind::transactional)
         return post(d, std::move(*made));
-    auto const what = to_ ? core.push_to(*to_, *made) : core.relay(*made);
+    auto const what = to_ ? core.push_to(*to_, *made) : core.relay(*made, owner());
     if (what.empty())
         return accept(d);
     refuse(d, what.condition, what.description);
@@ -90,7 +90,7 @@ void producer::post(engine::incoming_delivery& d, message_ptr m)
         return refuse(d, in ? condition::transaction_timeout : condition::transaction_unknown_id,
                       "the transaction of this transfer is not open on this connection [4.4.1]");
     amqp_error why;
-    auto const to = to_ ? to_ : core.target_of(m, why);
+    auto const to = to_ ? to_ : core.target_of(m, owner(), why);
     if (to && !to->reserve(m->size()))
         why = core.full(*to);
     if (!why.empty())

@@ -27,6 +27,7 @@ public:
     // node_link
     void on_event(engine::event const& e) override;
     void on_ended(ending how) override;
+    bool allowed() const override;
 
     // queue_writer
     std::uint32_t promised() const override;

@@ -175,7 +175,7 @@ amqp_error node_core::push_to(queue& q, message_ptr const& m)
     return q.push(m) ? amqp_error{} : full(q);
 }
 
-std::shared_ptr<queue> node_core::target_of(message_ptr const& m, amqp_error& why)
+std::shared_ptr<queue> node_core::target_of(message_ptr const& m, peer const& from, amqp_error& why)
 {
     message_view view;
     if (m->format() != 0 || decode(m->octets(), view)) {
@@ -191,13 +191,14 @@ std::shared_ptr<queue> node_core::target_of(message_ptr const& m, amqp_error& wh
                .info = {}};
         return nullptr;
     }
-    return find_or_create(std::string{*to}, why);
+    why = from.denied(net::access::write, *to);
+    return why.empty() ? find_or_create(std::string{*to}, why) : nullptr;
 }
 
-amqp_error node_core::relay(message_ptr const& m)
+amqp_error node_core::relay(message_ptr const& m, peer const& from)
 {
     amqp_error why;
-    auto const found = target_of(m, why);
+    auto const found = target_of(m, from, why);
     if (!found)
         return why;
     why = push_to(*found, m);

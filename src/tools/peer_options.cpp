@@ -1,6 +1,7 @@
 // Options of every subcommand that connects.
 #include "tools/peer_options.hpp"
 
+#include <sluice/net/sasl.hpp>
 #include <sluice/net/url.hpp>
 
 #include <CLI/CLI.hpp>
@@ -31,8 +32,34 @@ void peer_options::add_to(CLI::App& app)
                    "instead of the URL's; others can read a command line, but not the environment")
         ->envname("SLUICE_PASSWORD")
         ->group(group);
-    app.add_option("--sasl", sasl, "none, anonymous or plain; default: plain if there is a user")
+    app.add_option("--sasl", sasl,
+                   "none, anonymous or plain; default: the strongest that there are means for")
         ->check(CLI::IsMember({"none", "anonymous", "plain"}))
+        ->group(group);
+    std::vector<std::string> const known(net::sasl_known().begin(), net::sasl_known().end());
+    app.add_option("--sasl-mechanism", mechanisms,
+                   "one that may be used, best first, as often as wanted; others are not used")
+        ->allow_extra_args(false)
+        ->check(CLI::IsMember(known))
+        ->group(group);
+    app.add_flag("--allow-plain-unencrypted", allow_plain_unencrypted,
+                 "send a password as it is over a connection that others may read")
+        ->group(group);
+    app.add_option("--tls-ca", tls.ca_file,
+                   "PEM: whom to trust with amqps:// and wss://; default: the system's CAs")
+        ->group(group);
+    app.add_option("--tls-cert", tls.cert_file,
+                   "PEM: our certificate, then those up to its CA; default: none")
+        ->group(group);
+    app.add_option("--tls-key", tls.key_file, "PEM: its key; default: in --tls-cert")->group(group);
+    app.add_option("--tls-key-password", tls.key_password)
+        ->envname("SLUICE_TLS_KEY_PASSWORD")
+        ->group(group);
+    app.add_option("--tls-server-name", tls.server_name,
+                   "whose certificate to want, if not the URL's host's")
+        ->group(group);
+    app.add_flag("--tls-insecure", tls_insecure,
+                 "do not check the peer's certificate: anybody may be the peer")
         ->group(group);
     app.add_option("--container-id", container_id, "how the peer knows this client [2.7.1]")
         ->group(group);
@@ -69,6 +96,10 @@ client::connection_options peer_options::connection() const
     if (!sasl.empty())
         o.sasl = sasl_choices.at(sasl);
     return o;
+    o.tls = tls;
+    o.tls.verify = !tls_insecure;
+    o.sasl_mechanisms = mechanisms;
+    o.allow_plain_unencrypted = allow_plain_unencrypted;
 }
 
 std::unique_ptr<client::container> peer_options::container() const

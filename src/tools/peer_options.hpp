@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace CLI {
 class App;
@@ -19,6 +20,10 @@ struct peer_options {
     std::string user;
     std::string password;
     std::string sasl;
+    std::vector<std::string> mechanisms;
+    bool allow_plain_unencrypted = false;
+    net::tls_client_options tls;
+    bool tls_insecure = false;
     std::string container_id;
     std::string link_name;
     bool trace = false;

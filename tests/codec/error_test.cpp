@@ -15,7 +15,7 @@ bool is_declared(int value)
 {
     // The gaps between the groups of the enumeration.
     return (value >= 1 && value <= 14) || (value >= 20 && value <= 51)
-           || (value >= 60 && value <= 63) || (value >= 70 && value <= 88)
+           || (value >= 60 && value <= 66) || (value >= 70 && value <= 88)
            || (value >= 100 && value <= last_error);
 }
 

@@ -83,7 +83,11 @@ TEST(SaslInitiator, ReportsThatItsCredentialsWereRefusedAndSaysNothingMore)
     for (auto const& [code, events] : std::initializer_list<row>{
              {sasl_code::auth,
               "sasl_outcome(auth_failed) connection_closed(auth_failed amqp:unauthorized-access)"},
-             {sasl_code::sys_temp, "sasl_outcome(sasl_system) connection_closed(sasl_system "
+             {sasl_code::sys, "sasl_outcome(sasl_system) connection_closed(sasl_system "
+                              "amqp:unauthorized-access)"},
+             {sasl_code::sys_perm, "sasl_outcome(sasl_system) connection_closed(sasl_system "
+                                   "amqp:unauthorized-access)"},
+             {sasl_code::sys_temp, "sasl_outcome(sasl_temporary) connection_closed(sasl_temporary "
                                    "amqp:unauthorized-access)"}}) {
         engine_peer peer{client()};
         begin_exchange(peer);

@@ -1,12 +1,23 @@
-// SASL mechanisms and the choice between them.
-#include <sluice/net/sasl.hpp>
+// SASL mechanisms of a message or two, and the choice between mechanisms.
+#include <sluice/net/sasl_scram.hpp>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace sluice::net {
 namespace {
 
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+using names = std::vector<std::string>;
+
 std::string text(bytes_view b) { return {reinterpret_cast<char const*>(b.data()), b.size()}; }
+bytes octets(std::string_view t)
+{
+    auto const* const data = reinterpret_cast<std::byte const*>(t.data());
+    return {data, data + t.size()};
+}
 
 TEST(Sasl, PlainSaysIdentityUserAndPassword)
 {
@@ -24,37 +35,151 @@ TEST(Sasl, PlainRefusesANulWhichWouldMoveTheBorders)
     EXPECT_FALSE(sasl_plain({.user = "a", .password = std::string("\0", 1), .authorize_as = {}}));
 }
 
-TEST(Sasl, NeitherMechanismAnswersAChallenge)
+TEST(Sasl, MechanismsOfOneMessageAnswerNoChallenge)
 {
     auto const anonymous = sasl_anonymous("me");
     EXPECT_EQ(text(*anonymous->initial_response()), "me");
     EXPECT_EQ(anonymous->respond({}).error(), make_error_code(error::sasl_auth_failed));
+    auto const external = sasl_external();
+    EXPECT_EQ(external->mechanism(), "EXTERNAL");
+    EXPECT_EQ(text(*external->initial_response()), "");
+    EXPECT_EQ(external->respond({}).error(), make_error_code(error::sasl_auth_failed));
 }
 
-TEST(Sasl, ChoosesTheFirstWantedThatIsOffered)
+// [RFC 7628, 4.1]
+TEST(Sasl, OauthbearerSaysTokenUserAndWhere)
 {
-    std::vector<std::string> const wanted{"A", "B"};
-    EXPECT_EQ(sasl_choose(wanted, std::vector<std::string>{"B", "A"}), "A");
-    EXPECT_EQ(sasl_choose(wanted, std::vector<std::string>{"B"}), "B");
+    auto made = sasl_oauthbearer(
+        {.token = "vF9dft4qmT", .user = "a,b=c", .host = "server.example.com", .port = 143});
+    ASSERT_TRUE(made);
+    EXPECT_EQ((*made)->mechanism(), "OAUTHBEARER");
+    EXPECT_EQ(text(*(*made)->initial_response()),
+              "n,a=a=2Cb=3Dc,\x01host=server.example.com\x01port=143\x01"
+              "auth=Bearer vF9dft4qmT\x01\x01");
+    auto const bare = sasl_oauthbearer({.token = "t", .user = {}, .host = {}});
+    EXPECT_EQ(text(*(*bare)->initial_response()), "n,,\x01"
+                                                  "auth=Bearer t\x01\x01");
 }
 
-TEST(Sasl, WithoutACommonMechanismBothListsAreNamed)
+TEST(Sasl, Xoauth2SaysUserAndToken)
+{
+    auto made = sasl_xoauth2({.token = "tok", .user = "me", .host = "h"});
+    ASSERT_TRUE(made);
+    EXPECT_EQ((*made)->mechanism(), "XOAUTH2");
+    EXPECT_EQ(text(*(*made)->initial_response()), "user=me\x01"
+                                                  "auth=Bearer tok\x01\x01");
+    EXPECT_FALSE(sasl_xoauth2({.token = "tok", .user = "", .host = "h"}));
+}
+
+TEST(Sasl, ATokenOrUserWithAControlCharacterIsRefusedForItWouldMoveTheBorders)
+{
+    EXPECT_FALSE(sasl_oauthbearer({.token = "a\x01host=evil", .user = {}, .host = {}}));
+    EXPECT_FALSE(sasl_oauthbearer({.token = "", .user = {}, .host = {}}));
+    EXPECT_FALSE(sasl_oauthbearer({.token = "a", .user = "u\n", .host = {}}));
+    EXPECT_FALSE(sasl_xoauth2({.token = "a", .user = "u\x01", .host = {}}));
+}
+
+// [RFC 7628, 3.2.3] The client has to answer before the server may say no.
+TEST(Sasl, ARefusedTokenIsAnsweredAndItsStatusTold)
+{
+    auto const made = sasl_oauthbearer({.token = "t0ken", .user = {}, .host = {}});
+    auto const& m = *made;
+    std::ignore = m->initial_response();
+    auto const said = m->respond(octets(R"({"status" : "invalid_token","scope":"t0ken"})"));
+    ASSERT_TRUE(said);
+    EXPECT_EQ(text(*said), "\x01");
+    EXPECT_EQ(m->fault(), "the peer does not take the token: invalid_token");
+    EXPECT_FALSE(m->respond({}));
+    auto const other = sasl_xoauth2({.token = "t0ken", .user = "me", .host = {}});
+    auto const answer = (*other)->respond(octets(R"({"status":"400 <b>t0ken"})"));
+    EXPECT_EQ(text(*answer), "");
+    EXPECT_EQ((*other)->fault(), "the peer does not take the token");
+}
+
+// ---- the choice
+
+constexpr sasl_means with_password{.credentials = true};
+
+TEST(SaslChoice, IsTheStrongestFirst)
+{
+    EXPECT_THAT(sasl_prefer(with_password).wanted,
+                ElementsAre("SCRAM-SHA-512", "SCRAM-SHA-256", "SCRAM-SHA-1", "PLAIN"));
+    EXPECT_THAT(sasl_prefer({}).wanted, ElementsAre("ANONYMOUS"));
+    EXPECT_THAT(sasl_prefer({.certificate = true}).wanted, ElementsAre("EXTERNAL", "ANONYMOUS"));
+    EXPECT_THAT(sasl_prefer({.token = true, .token_user = true}).wanted,
+                ElementsAre("OAUTHBEARER", "XOAUTH2"));
+    EXPECT_THAT(sasl_prefer({.token = true}).wanted, ElementsAre("OAUTHBEARER"));
+    auto const p = sasl_prefer(with_password);
+    EXPECT_EQ(sasl_choose(p, names{"PLAIN", "SCRAM-SHA-1", "SCRAM-SHA-256"}), "SCRAM-SHA-256");
+}
+
+TEST(SaslChoice, IsTheUsersIfThereIsOne)
+{
+    auto const p = sasl_prefer(with_password, names{"PLAIN", "EXTERNAL", "SCRAM-SHA-1"});
+    EXPECT_EQ(sasl_choose(p, names{"SCRAM-SHA-1", "PLAIN"}), "PLAIN");
+    EXPECT_EQ(sasl_choose(p, names{"SCRAM-SHA-1", "EXTERNAL"}), "EXTERNAL");
+    std::string fault;
+    EXPECT_EQ(sasl_choose(p, names{"SCRAM-SHA-256"}, &fault), "");
+    EXPECT_THAT(fault, HasSubstr("offers SCRAM-SHA-256; this side may use PLAIN, EXTERNAL"));
+}
+
+TEST(SaslChoice, WithoutACommonMechanismBothListsAreNamed)
 {
     std::string fault;
-    EXPECT_EQ(
-        sasl_choose(sasl_wanted(true), std::vector<std::string>{"ANONYMOUS", "EXTERNAL"}, &fault),
-        "");
-    EXPECT_NE(fault.find("offers ANONYMOUS, EXTERNAL"), std::string::npos) << fault;
-    EXPECT_NE(fault.find("may use PLAIN"), std::string::npos) << fault;
-    EXPECT_EQ(sasl_choose(sasl_wanted(false), std::vector<std::string>{"PLAIN"}, &fault), "");
-    EXPECT_NE(fault.find("give a user and a password"), std::string::npos) << fault;
-    EXPECT_EQ(sasl_choose(sasl_wanted(false), {}, &fault), "");
-    EXPECT_NE(fault.find("offers none"), std::string::npos) << fault;
+    EXPECT_EQ(sasl_choose(sasl_prefer(with_password), names{"ANONYMOUS", "EXTERNAL"}, &fault), "");
+    EXPECT_THAT(fault, HasSubstr("offers ANONYMOUS, EXTERNAL"));
+    EXPECT_THAT(fault, HasSubstr("may use SCRAM-SHA-512"));
+    EXPECT_EQ(sasl_choose(sasl_prefer({}), names{"PLAIN"}, &fault), "");
+    EXPECT_THAT(fault, HasSubstr("give a user and a password"));
+    EXPECT_EQ(sasl_choose(sasl_prefer({}), {}, &fault), "");
+    EXPECT_THAT(fault, HasSubstr("offers none"));
 }
 
-TEST(Sasl, NamesAreComparedExactly)
+TEST(SaslChoice, NamesAreComparedExactly)
 {
-    EXPECT_EQ(sasl_choose(sasl_wanted(true), std::vector<std::string>{"plain", "PLAIN2"}), "");
+    EXPECT_EQ(sasl_choose(sasl_prefer(with_password), names{"plain", "PLAIN2"}), "");
+}
+
+TEST(SaslChoice, NothingThatSendsASecretReadableIsChosenWhereOthersCanReadAlong)
+{
+    auto means = with_password;
+    means.token = means.token_user = true;
+    means.may_send_secrets = false;
+    auto const p = sasl_prefer(means);
+    EXPECT_THAT(p.wanted, ElementsAre("SCRAM-SHA-512", "SCRAM-SHA-256", "SCRAM-SHA-1"));
+    EXPECT_THAT(p.insecure, ElementsAre("OAUTHBEARER", "XOAUTH2", "PLAIN"));
+    std::string fault;
+    EXPECT_EQ(sasl_choose(p, names{"PLAIN", "ANONYMOUS"}, &fault), "");
+    EXPECT_TRUE(sasl_is_insecure_only(p, names{"PLAIN", "ANONYMOUS"}));
+    EXPECT_THAT(fault, HasSubstr("allow_plain_unencrypted"));
+    EXPECT_THAT(fault, HasSubstr("amqps://"));
+    EXPECT_FALSE(sasl_is_insecure_only(p, names{"PLAIN", "SCRAM-SHA-1"}));
+    EXPECT_FALSE(sasl_is_insecure_only(p, names{"ANONYMOUS"}));
+    EXPECT_THAT(sasl_prefer(means, names{"PLAIN"}).wanted, ElementsAre());
+}
+
+TEST(SaslChoice, WhatScramCannotBeHadWithIsTold)
+{
+    auto means = with_password;
+    means.scram_possible = false;
+    auto const p = sasl_prefer(means);
+    EXPECT_THAT(p.wanted, ElementsAre("PLAIN"));
+    std::string fault;
+    EXPECT_EQ(sasl_choose(p, names{"SCRAM-SHA-256"}, &fault), "");
+    EXPECT_THAT(fault, HasSubstr("SASLprep"));
+    EXPECT_EQ(sasl_choose(sasl_prefer({}, names{"SCRAM-SHA-256"}), names{"PLAIN"}, &fault), "");
+    EXPECT_THAT(fault, HasSubstr("SCRAM-SHA-256 needs a user and a password"));
+}
+
+TEST(SaslChoice, EveryMechanismThatIsKnownCanBeWanted)
+{
+    sasl_means const all{.credentials = true,
+                         .scram_possible = true,
+                         .token = true,
+                         .token_user = true,
+                         .certificate = true};
+    for (auto const name : sasl_known())
+        EXPECT_THAT(sasl_prefer(all, names{std::string{name}}).wanted, ElementsAre(name));
 }
 
 }  // namespace

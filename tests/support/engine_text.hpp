@@ -260,6 +260,7 @@ inline std::string text_of(std::error_code code)
     case error::message_size_exceeded: return "size";
     case error::sasl_auth_failed: return "auth_failed";
     case error::sasl_system_error: return "sasl_system";
+    case error::sasl_temporary_error: return "sasl_temporary";
     case error::frame_out_of_state: return "out_of_state";
     default: return "error" + std::to_string(code.value());
     }

@@ -1,7 +1,6 @@
 // Numbers for machines and people: metrics, histograms, progress, passwords.
 #include "tools/histogram.hpp"
 #include "tools/node_metrics.hpp"
-#include "tools/node_users.hpp"
 #include "tools/progress.hpp"
 
 #include <gtest/gtest.h>
@@ -106,27 +105,6 @@ TEST(Progress, DurationsAreShort)
     EXPECT_EQ(grouped(0), "0");
     EXPECT_EQ(grouped(999), "999");
     EXPECT_EQ(grouped(1'234'567), "1,234,567");
-}
-
-TEST(NodeUsers, AreCheckedByNameAndPassword)
-{
-    auto const users = node_users::parse("# us\n\nme:se:cret\r\nyou:\n", "f");
-    EXPECT_TRUE(users.check("me", "se:cret"));
-    EXPECT_TRUE(users.check("you", ""));
-    EXPECT_FALSE(users.check("me", "se:cre"));
-    EXPECT_FALSE(users.check("me", ""));
-    EXPECT_FALSE(users.check("nobody", ""));
-}
-
-TEST(NodeUsers, AFaultNamesTheLineAndNoPassword)
-{
-    try {
-        node_users::parse("a:b\n:secret\n", "users.txt");
-        FAIL() << "it was taken";
-    } catch (std::invalid_argument const& e) {
-        EXPECT_EQ(std::string{e.what()}, "users.txt, line 2: expected USER:PASSWORD");
-    }
-    EXPECT_THROW(node_users::parse("# nobody\n", "f"), std::invalid_argument);
 }
 
 }  // namespace

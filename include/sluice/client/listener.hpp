@@ -3,6 +3,7 @@
 
 #include <sluice/client/connection.hpp>
 #include <sluice/net/tcp_listener.hpp>
+#include <sluice/net/sasl_users.hpp>
 #include <sluice/export.hpp>
 
 #include <functional>
@@ -46,6 +47,12 @@ struct listener_options {
     /// Instead of a TCP socket, such as sluice::test's that stays in memory.
     client::acceptor acceptor{};
 
+    /// Set: SASL is required; SCRAM-SHA-512 and -256, EXTERNAL for a verified certificate whose
+    /// common name is a user's, and PLAIN are offered, the last where nobody can read along.
+    std::shared_ptr<net::sasl_users const> users{};
+    /// PLAIN for `users` also from other machines over connections that are not encrypted.
+    bool allow_plain_unencrypted = false;
+
     /// The check of SASL PLAIN. Set: ANONYMOUS and connections without SASL are refused. Called on
     /// the connection's handler executor; what it throws refuses.
     std::function<bool(std::string_view user, std::string_view password)> check_password{};
@@ -67,7 +74,7 @@ class SLUICE_EXPORT connection_request : public peer_request {
 public:
     std::string const& container_id() const noexcept;
     std::string const& hostname() const noexcept;
-    /// Whom SASL PLAIN has shown it to be; empty if nobody in particular.
+    /// Whom SASL has shown it to be; empty if nobody in particular.
     std::string const& user() const noexcept;
     /// "127.0.0.1:50123"
     std::string const& peer() const noexcept;

@@ -37,7 +37,7 @@ struct container_options {
 };
 
 enum class sasl_choice : std::uint8_t {
-    automatic,  ///< PLAIN if there are credentials, else ANONYMOUS
+    automatic,  ///< the strongest that is offered and that there are means for
     none,       ///< no SASL layer
     anonymous,  ///< ANONYMOUS; credentials of the URL are not sent
     plain,
@@ -81,6 +81,16 @@ struct connection_options {
     std::optional<std::string> user{};      ///< instead of the URL's
     std::optional<std::string> password{};  ///< instead of the URL's
     sasl_choice sasl = sasl_choice::automatic;
+    /// With sasl_choice::automatic: the mechanisms that may be used, best first. Empty: EXTERNAL (if
+    /// a certificate is shown), SCRAM-SHA-512, -256, -1, OAUTHBEARER, XOAUTH2, PLAIN, as far as
+    /// there are means for them, and ANONYMOUS without any.
+    std::vector<std::string> sasl_mechanisms{};
+    /// Called for a token (OAUTHBEARER, XOAUTH2) at each connect and reconnect, where handlers run,
+    /// never on an I/O thread; what it throws ends that attempt (error::sasl_temporary_error).
+    std::function<std::string()> token{};
+    /// A password or token may go over a connection that is not encrypted to another machine. SCRAM
+    /// never sends the password.
+    bool allow_plain_unencrypted = false;
     /// Of amqps:// and wss://; the files are read at each connect and reconnect.
     net::tls_client_options tls{};
     std::string hostname{};  ///< in open; empty: the URL's host

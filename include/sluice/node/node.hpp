@@ -24,6 +24,7 @@ class node_core;
 /// Thread-safe. Its end is stop() with a time-out of 0.
 class SLUICE_EXPORT node {
 public:
+    /// @throws boost::system::system_error that says what and where if users_file cannot be read
     explicit node(node_options options = {});
     ~node();
     node(node const&) = delete;
@@ -60,6 +61,16 @@ public:
     result<std::uint64_t> purge(std::string const& name);
     std::optional<queue_info> read(std::string const& name) const;
     std::vector<queue_info> list() const;
+
+    /// Reads node_options::users_file again; if that fails, everything stays as it was. Whoever is
+    /// not in it any more is closed with amqp:unauthorized-access, links that are no longer allowed
+    /// are detached with it, and other changes count from the next login, link or message on.
+    /// @returns error::invalid_state without a file, error::invalid_argument or what the system
+    ///     says (`fault` then names file, line and what is wrong), error::operation_aborted after
+    ///     stop().
+    std::error_code reload_users(std::string* fault = nullptr);
+    /// The same with users from elsewhere; null: everybody, from now on.
+    std::error_code set_users(std::shared_ptr<net::sasl_users const> users);
 
     node_stats stats() const;
 

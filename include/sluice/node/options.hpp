@@ -3,6 +3,7 @@
 #pragma once
 
 #include <sluice/engine/options.hpp>
+#include <sluice/net/sasl_users.hpp>
 #include <sluice/net/tls_options.hpp>
 
 #include <chrono>
@@ -41,6 +42,18 @@ struct node_options {
     bool auto_create = true;  ///< a queue comes into being with the first link or message to it
     queue_options queue{};    ///< of queues that are created without options of their own
     std::size_t queues_max = 100'000;  ///< beyond: amqp:resource-limit-exceeded on the link
+
+    /// Who may log in, and do what: a file as `sluice passwd` writes it, read when the node is made
+    /// and by node::reload_users(); or users from elsewhere. Either: SASL is required;
+    /// SCRAM-SHA-512 and -256, EXTERNAL for a verified certificate whose common name is a user's,
+    /// and PLAIN are offered, the last where nobody can read along. What a user may not do is
+    /// refused with amqp:unauthorized-access.
+    std::string users_file{};
+    std::shared_ptr<net::sasl_users const> users{};
+    /// PLAIN for these also from other machines over connections that are not encrypted.
+    bool allow_plain_unencrypted = false;
+    /// Passwords that wait to be checked, at most: one more gets the outcome sys-temp.
+    std::size_t password_checks_max = 64;
 
     /// The check of PLAIN. Set: ANONYMOUS and connections without SASL are refused. Called on a
     /// thread of its own, one call at a time.
