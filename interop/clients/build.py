@@ -25,6 +25,18 @@ def copy(language, folder):
         shutil.copy(os.path.join(HERE, language, name), folder)
 
 
+def newer(made, *sources):
+    return os.path.exists(made) and all(os.path.getmtime(made) > os.path.getmtime(s) for s in sources)
+
+
+def agent(language, folder):
+    """The command of the agent in the same folder, once it is built."""
+    return {'cpp': [os.path.join(folder, 'agent')],
+            'python': build('python', folder)[:1] + [os.path.join(HERE, 'python', 'agent.py')],
+            'javascript': ['node', os.path.join(folder, 'agent.js')],
+            'go': [os.path.join(folder, 'client'), 'agent']}[language] if language != 'c' else None
+
+
 def build(language, folder):
     """The command, as a list."""
     program = os.path.join(folder, 'client')
@@ -35,8 +47,10 @@ def build(language, folder):
             '-l:libqpid-proton-core.so.10', '-l:libqpid-proton-proactor.so.1')
         return [program]
     if language == 'cpp':
-        run('c++', '-O1', '-std=c++17', '-Wall', '-Wextra', '-o', program, os.path.join(HERE, 'cpp', 'client.cpp'),
-            '-lqpid-proton-cpp')
+        for name in ('client', 'agent', 'listener'):
+            source, made = os.path.join(HERE, 'cpp', name + '.cpp'), os.path.join(folder, name)
+            if not newer(made, source):
+                run('c++', '-O1', '-std=c++17', '-Wall', '-Wextra', '-o', made, source, '-lqpid-proton-cpp')
         return [program]
     if language == 'python':
         for python in ('/usr/bin/python3', sys.executable):  # Debian's package is for Debian's Python

@@ -107,6 +107,9 @@ func run(url, mode, address string, count, size int, c *counts) error {
 }
 
 func main() {
+	if len(os.Args) > 4 && os.Args[1] == "agent" {
+		os.Exit(runAgent(os.Args[2:]))
+	}
 	if len(os.Args) != 6 {
 		fmt.Fprintln(os.Stderr, "usage: client amqp://USER:PASSWORD@HOST:PORT send|recv|both ADDRESS COUNT SIZE")
 		os.Exit(2)
