@@ -154,7 +154,7 @@ void reader::cases(std::string_view field, std::vector<select_case>& all)
             return fail(name(), error::wrong_type);
         if (elements == send_fields) {
             read_inner(element, each.emplace<send_case>(), name);
-        } else if (elements == recv_fields) {
+        } else if (elements == recv_fields || elements == recv_fields - 1) {
             auto& c = each.emplace<recv_case>();
             read_inner(element, c, name);
             if (c.max == 0)

@@ -121,13 +121,14 @@ TEST(ChannelProtocol, EachRequestComesBackAsItWas)
     auto const select = after_a_journey<cp::request>(
         cp::select{.id = 2,
                    .otherwise = true,
-                   .cases = {cp::recv_case{3, 64}, cp::send_case{4, handle(2), 9, value}}},
+                   .cases = {cp::recv_case{3, 64, handle(5)}, cp::send_case{4, handle(2), 9, value}}},
         wire);
     EXPECT_EQ(select.id, 2u);
     EXPECT_TRUE(select.otherwise);
     ASSERT_EQ(select.cases.size(), 2u);
     EXPECT_EQ(std::get<cp::recv_case>(select.cases[0]).channel, 3u);
     EXPECT_EQ(std::get<cp::recv_case>(select.cases[0]).max, 64u);
+    EXPECT_EQ(std::get<cp::recv_case>(select.cases[0]).handle, handle(5));
     auto const& send = std::get<cp::send_case>(select.cases[1]);
     EXPECT_EQ(send.channel, 4u);
     EXPECT_EQ(send.handle, handle(2));
@@ -231,8 +232,8 @@ TEST(ChannelProtocol, WhatIsWrongIsNamedByItsField)
     list_writer{recv}.add(std::uint64_t{1}).add(std::uint32_t{0}).finish();
     bytes send;
     list_writer{send}.add(std::uint64_t{1}).add(uuid{}).add("x").add(bytes{}).finish();
-    bytes of_three;
-    list_writer{of_three}.add(std::uint64_t{1}).add(uuid{}).add("x").finish();
+    bytes of_five;
+    list_writer{of_five}.add(std::uint64_t{1}).add(uuid{}).add("x").add("y").add("z").finish();
     auto const no = encoded(false);
 
     EXPECT_EQ(fault(3, {encoded("x")}), "cancel.id");
@@ -240,7 +241,7 @@ TEST(ChannelProtocol, WhatIsWrongIsNamedByItsField)
     EXPECT_EQ(fault(3, {one, one}), "cancel");
     EXPECT_EQ(fault(2, {one, no, recv}), "select.cases[0].max");
     EXPECT_EQ(fault(2, {one, no, send}), "select.cases[0].sequence");
-    EXPECT_EQ(fault(2, {one, no, of_three}), "select.cases[0]");
+    EXPECT_EQ(fault(2, {one, no, of_five}), "select.cases[0]");
     EXPECT_EQ(fault(2, {one, no, one}), "select.cases[0]");
     EXPECT_EQ(fault(4, {one}), "ack.ranges");
     EXPECT_EQ(fault(4, {two, one}), "ack.ranges");

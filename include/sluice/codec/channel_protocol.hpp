@@ -39,11 +39,11 @@ enum class guarantee : std::uint8_t { at_least_once, at_most_once };
 
 struct channel_options {
     std::uint32_t capacity = 0;
-    std::string codec;  // its name; both sides have to have the same
+    std::string codec{};  // its name; both sides have to have the same
     guarantee delivery = guarantee::at_least_once;
     std::uint32_t visibility_timeout_ms = 30'000;  // 0: none
     std::uint32_t tries_max = 10;                  // 0: no limit
-    std::string dead_letter;                       // a queue; empty: what is given up is dropped
+    std::string dead_letter{};                     // a queue; empty: what is given up is dropped
     friend bool operator==(channel_options const&, channel_options const&) = default;
 };
 
@@ -52,23 +52,24 @@ struct channel_options {
 /// Answered by `opened` or `done`.
 struct open {
     request_id id = 0;
-    std::string name;
+    std::string name{};
     handle_id handle{};
     bool create = true;       // false: only if it is there
     channel_id expected = 0;  // not 0: only this incarnation (`create` is false then)
-    channel_options options;
+    channel_options options{};
 };
 
 struct recv_case {
     channel_id channel = 0;
     std::uint32_t max = 1;  // values: waits for one, takes up to so many that are there
+    handle_id handle{};     // whose it is, so that it ends with it; all 0: nobody's in particular
 };
 
 struct send_case {
     channel_id channel = 0;
     handle_id handle{};
     std::uint64_t sequence = 0;  // counted by the handle: a repeated one is answered, not repeated
-    bytes_view octets;           // the value; refers to the message that was decoded
+    bytes_view octets{};         // the value; refers to the message that was decoded
 };
 
 using select_case = std::variant<recv_case, send_case>;
@@ -78,7 +79,7 @@ using select_case = std::variant<recv_case, send_case>;
 struct select {
     request_id id = 0;
     bool otherwise = false;  // do not wait
-    std::vector<select_case> cases;
+    std::vector<select_case> cases{};
 };
 
 /// The request is answered as usual, with `withdrawn` if nothing has come of it.
@@ -88,13 +89,13 @@ struct cancel {
 
 /// First and last of ranges of tokens that the application is done with.
 struct ack {
-    std::vector<std::pair<token, token>> ranges;
+    std::vector<std::pair<token, token>> ranges{};
 };
 
 /// The receiver's client has the value, before the application works on it: a send at capacity 0
 /// is done.
 struct pickup {
-    std::vector<std::pair<token, token>> ranges;
+    std::vector<std::pair<token, token>> ranges{};
 };
 
 enum class verdict : std::uint8_t { accepted, released, failed, rejected };
@@ -104,7 +105,7 @@ struct settle {
     request_id id = 0;  // 0: no answer wanted
     channel_protocol::token token = 0;
     channel_protocol::verdict verdict = verdict::accepted;
-    std::string reason;  // of `rejected`, for the dead letter
+    std::string reason{};  // of `rejected`, for the dead letter
 };
 
 enum class ending : std::uint8_t { close, destroy, stop };
@@ -131,8 +132,8 @@ struct opened {
     request_id id = 0;
     channel_id channel = 0;
     std::array<std::byte, 16>
-        node{};               // another one after the node's restart: its channels are gone
-    channel_options options;  // those in force
+        node{};                 // another one after the node's restart: its channels are gone
+    channel_options options{};  // those in force
 };
 
 enum class status : std::uint8_t {
@@ -154,12 +155,12 @@ struct done {
     request_id id = 0;
     std::uint32_t index = 0;  // which case
     channel_protocol::status status = status::ok;
-    std::string text;
+    std::string text{};
 };
 
 /// First and last of ranges of requests, each with one send case, that are done: status ok.
 struct accepted {
-    std::vector<std::pair<request_id, request_id>> ranges;
+    std::vector<std::pair<request_id, request_id>> ranges{};
 };
 
 struct delivered {
@@ -169,7 +170,7 @@ struct delivered {
     std::uint32_t tries = 0;            // earlier ones
     bool wants_pickup = false;          // a sender waits for it
     bool more = false;                  // further values of the same request follow
-    bytes_view octets;
+    bytes_view octets{};
 };
 
 struct state {
@@ -181,7 +182,7 @@ struct state {
     std::uint64_t waiting_receivers = 0;
     std::uint64_t handles = 0;
     bool closed = false;
-    channel_options options;
+    channel_options options{};
 };
 
 using reply = std::variant<opened, done, accepted, delivered, state>;

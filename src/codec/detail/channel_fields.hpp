@@ -142,6 +142,7 @@ void fields(F& f, is<recv_case> auto& m)
 {
     f.mandatory("channel", m.channel);
     f.optional("max", m.max);
+    f.optional("handle", m.handle);
 }
 
 template <class F>
@@ -153,7 +154,7 @@ void fields(F& f, is<send_case> auto& m)
     f.mandatory("octets", m.octets);
 }
 
-inline constexpr std::size_t recv_fields = 2;
+inline constexpr std::size_t recv_fields = 3;  // or without the last
 inline constexpr std::size_t send_fields = 4;
 
 // The first element of each message: a ubyte.
