@@ -144,7 +144,10 @@ void producer::on_ended(ending how)
         to_->remove(*this);
     auto const expires =
         how == ending::closed || (how_.when == expiry::link_detach && how_.timeout == 0);
-    if (expires || accepted_.empty())
+    // In mode second also without any: that it had none tells a sender that is back that nothing of
+    // what it has no outcome for is here.
+    auto const second = receiver_.rcv_settle_mode() == receiver_settle_mode::second;
+    if (expires || (accepted_.empty() && !second))
         return;
     auto s = std::make_unique<suspended>();
     s->key = key();

@@ -264,6 +264,21 @@ TEST(NodeRecovery, TellsASenderThatIsBackWhatItHasAccepted)
     EXPECT_EQ(r.told(*again), 1u);
 }
 
+// An empty map, which says that it never had the delivery, and not none, which says nothing.
+TEST(NodeRecovery, TellsASenderThatIsBackThatItHasAcceptedNothing)
+{
+    node_rig n;
+    auto c = n.client();
+    accepted_rig::attach(*c, 60, {});
+    std::ignore = c->wire();
+    c->reset();
+    auto again = n.client();
+    auto const map = map_of(bytes{std::byte{99}}, nothing);
+    accepted_rig::attach(*again, 60, map);
+    std::ignore = again->wire();
+    EXPECT_FALSE(is_null(again->last<attach>().unsettled));
+}
+
 TEST(NodeRecovery, ForgetsWhatASenderThatIsBackDoesNotList)
 {
     accepted_rig r{60};
