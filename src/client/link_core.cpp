@@ -310,7 +310,8 @@ void link_core::begin_close(amqp_error why, bool overtake)
     if (reason_is_late())
         return on_ended(held_back_);
     set_phase(detail::phase::closing);
-    std::ignore = engine_link_->detach(true, std::move(why), overtake);
+    auto const closed = !(abandoned() && outlives_link());
+    std::ignore = engine_link_->detach(closed, std::move(why), overtake);
 }
 
 /// The detach goes out; its answer is nobody's business, so the session need not wait for it

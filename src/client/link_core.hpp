@@ -92,6 +92,8 @@ protected:
     /// What the peer's attach lacks and the link is no good without, as a sentence; empty: nothing.
     virtual std::string left_out(engine::link const&) const { return {}; }
     virtual bool may_come_back() const { return true; }
+    /// What it is attached to stays without it: only close() ends that, not the last handle's end.
+    virtual bool outlives_link() const { return false; }
     virtual void on_lost() {}  // takes what it needs from the engine's link, which goes
     virtual void on_detached(failure_ptr const& why) = 0;  // fails what waits
     virtual void on_abandoned() = 0;                       // closes as soon as it may

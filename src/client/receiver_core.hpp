@@ -59,6 +59,11 @@ private:
     std::string left_out(engine::link const& l) const override;
     void on_event(engine::event const& e) override;
     bool may_come_back() const override { return options_.encoded_target.empty(); }
+    bool outlives_link() const override
+    {
+        return options_.source.durable != terminus_durability::none
+               && options_.source.expiry_policy == "never";
+    }
     void on_lost() override;
     bytes unsettled(bool& incomplete) const;
     void keep_or_stale(delivery_core& d, bool stale);
