@@ -26,6 +26,10 @@ struct settings {
     std::vector<std::string> files;
     std::string listen;
     std::string forward;
+    net::tls_server_options listen_tls;
+    bool forward_tls = false;
+    net::tls_client_options tls;
+    bool tls_insecure = false;
     double seconds = 0;
     bool until_violation = false;
     bool rules = false;
@@ -50,10 +54,34 @@ std::string utc_now()
     return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(t));
 }
 
+audit_proxy_options proxy_options(settings const& s, address const& listen, address const& forward)
+{
+    audit_proxy_options o{.listen_host = listen.host,
+                          .listen_port = listen.port,
+                          .forward_host = forward.host,
+                          .forward_port = forward.port,
+                          .until_violation = s.until_violation};
+    std::string fault;
+    if (!s.listen_tls.cert_file.empty()) {
+        auto made = net::make_tls_server(s.listen_tls, &fault);
+        if (!made)
+            throw std::invalid_argument{"--listen-tls: " + fault};
+        o.listen_tls = std::move(*made);
+    }
+    if (s.forward_tls) {
+        o.forward_tls = s.tls;
+        o.forward_tls->verify = !s.tls_insecure;
+        if (!net::make_tls_client(*o.forward_tls, &fault))
+            throw std::invalid_argument{"--forward-tls: " + fault};
+    }
+    return o;
+}
+
 int run_proxy(settings const& s)
 {
     auto const listen = address_of("--listen", s.listen, std::nullopt);
-    auto const forward = address_of("--forward", s.forward, 5672);
+    auto const forward = address_of("--forward", s.forward, s.forward_tls ? 5671 : 5672);
+    auto const options = proxy_options(s, listen, forward);
     terminal out{stdout, stderr, terminal::when_full::drop};
     audit_report report{out, s.report};
     auto const began = std::chrono::steady_clock::now();
@@ -62,14 +90,7 @@ int run_proxy(settings const& s)
     boost::asio::io_context io{1};
     std::unique_ptr<audit_proxy> proxy;
     try {
-        proxy =
-            std::make_unique<audit_proxy>(io,
-                                          audit_proxy_options{.listen_host = listen.host,
-                                                              .listen_port = listen.port,
-                                                              .forward_host = forward.host,
-                                                              .forward_port = forward.port,
-                                                              .until_violation = s.until_violation},
-                                          report, out);
+        proxy = std::make_unique<audit_proxy>(io, options, report, out);
     } catch (boost::system::system_error const& e) {
         throw std::runtime_error{
             fmt::format("cannot listen on {}: {}", s.listen, e.code().message())};
@@ -142,6 +163,31 @@ int run_audit(settings const& s)
     return run_proxy(s);
 }
 
+void add_tls(CLI::App& app, settings& s)
+{
+    auto const group = "TLS of the proxy";
+    auto* const listen =
+        app.add_option("--listen-tls", s.listen_tls.cert_file,
+                       "PEM: clients speak TLS to this certificate, and it ends here")
+            ->group(group);
+    app.add_option("--listen-tls-key", s.listen_tls.key_file,
+                   "PEM: its key; default: in --listen-tls")
+        ->needs(listen)
+        ->group(group);
+    auto* const forward =
+        app.add_flag("--forward-tls", s.forward_tls, "speak TLS towards the broker")->group(group);
+    auto const add = [&](char const* name, std::string& into, char const* what) {
+        app.add_option(name, into, what)->needs(forward)->group(group);
+    };
+    add("--tls-ca", s.tls.ca_file, "PEM: whom to trust as the broker; default: the system's CAs");
+    add("--tls-cert", s.tls.cert_file, "PEM: the certificate to show it; default: none");
+    add("--tls-key", s.tls.key_file, "PEM: its key; default: in --tls-cert");
+    add("--tls-server-name", s.tls.server_name, "whose certificate to want, if not the host's");
+    app.add_flag("--tls-insecure", s.tls_insecure, "do not check the broker's certificate")
+        ->needs(forward)
+        ->group(group);
+}
+
 }  // namespace
 
 void add_audit(CLI::App& program, action& chosen)
@@ -157,6 +203,7 @@ void add_audit(CLI::App& program, action& chosen)
     app.add_option("--listen", s->listen, "HOST:PORT for clients to connect to; port 0: any")
         ->group("Proxy");
     app.add_option("--forward", s->forward, "HOST:PORT of the broker")->group("Proxy");
+    add_tls(app, *s);
     app.add_option("--seconds", s->seconds, "end after so long; else Ctrl-C ends it")
         ->check(CLI::PositiveNumber)
         ->group("Proxy");

@@ -5,12 +5,13 @@
 #include "tools/http_metrics.hpp"
 #include "tools/interrupt.hpp"
 #include "tools/json_text.hpp"
+#include "tools/listen_address.hpp"
 #include "tools/node_metrics.hpp"
 #include "tools/option_text.hpp"
 #include "tools/progress.hpp"
 #include "tools/terminal.hpp"
-
 #include "tools/user_file.hpp"
+
 #include <sluice/node/node.hpp>
 
 #include <fmt/format.h>
@@ -31,11 +32,13 @@ struct settings {
     std::vector<std::string> listen{"127.0.0.1:5672"};
     std::vector<std::string> queues;
     std::string metrics;
+    net::tls_server_options tls;
+    bool tls_client_optional = false;
     std::string users;
+    bool allow_plain_unencrypted = false;
     std::string policy = "strict";
     std::string message_size_max;
     std::string stored_max;
-    bool allow_plain_unencrypted = false;
     std::string full = "reject";
     double idle_timeout = 60;
     double handshake_timeout = 10;
@@ -65,6 +68,10 @@ node::node_options options_of(settings const& s)
     o.idle_timeout = from_seconds(s.idle_timeout);
     o.handshake_timeout = from_seconds(s.handshake_timeout);
     o.stop_timeout = from_seconds(s.stop_timeout);
+    if (!s.tls.cert_file.empty()) {
+        o.tls = s.tls;
+        o.tls->client_required = !s.tls_client_optional;
+    }
     o.users_file = s.users;
     o.allow_plain_unencrypted = s.allow_plain_unencrypted;
     return o;
@@ -78,7 +85,7 @@ std::string shown(std::string const& host, std::uint16_t port)
 
 class node_run {
 public:
-    explicit node_run(settings const& s) : s_{s}, node_{options_of(s)} {}
+    explicit node_run(settings const& s) : s_{s}, node_{telling_options()} {}
 
     int execute()
     {
@@ -90,6 +97,9 @@ public:
         for (auto const& text : s_.listen) listen(text);
         if (!s_.metrics.empty())
             serve_metrics();
+        if (!s_.users.empty() && is_open_to_others(s_.users))
+            out_.note(fmt::format("--users: others can read {}; chmod 600 keeps its keys from them",
+                                  s_.users));
         wait();
         out_.live("");
         if (!s_.json)
@@ -97,9 +107,6 @@ public:
                 "stopping: no more connections are taken in (Ctrl-C again ends this at once)");
         node_.stop();
         metrics_.reset();
-        if (!s_.users.empty() && is_open_to_others(s_.users))
-            out_.note(fmt::format("--users: others can read {}; chmod 600 keeps its keys from them",
-                                  s_.users));
         say_goodbye();
         return 0;
     }
@@ -108,13 +115,26 @@ private:
     void listen(std::string const& text)
     {
         std::string fault;
-        auto const where = parse_address(text, 5672, fault);
-        if (!where)
+        auto const tls = !s_.tls.cert_file.empty();
+        auto const at = parse_listen_address(text, tls, fault);
+        if (!at)
             throw std::invalid_argument{"--listen " + fault};
-        auto const port = node_.listen(where->host, where->port, &fault);
+        if (at->under.tls && !tls)
+            throw std::invalid_argument{"--listen " + text
+                                        + " needs a certificate; give --tls-cert and --tls-key"};
+        auto const port = node_.listen(at->where.host, at->where.port, at->under, &fault);
         if (!port)
             throw std::runtime_error{fmt::format("--listen {}: {}", text, fault)};
-        announce("listening", where->host, *port, "listening on {}");
+        auto const sentence = at->scheme == "amqp://" ? std::string{"listening on {}"}
+                                                      : "listening on " + at->scheme + "{}";
+        announce("listening", at->where.host, *port, sentence);
+    }
+
+    node::node_options telling_options()
+    {
+        auto o = options_of(s_);
+        o.on_handshake_failed = [this](std::string const& text) { out_.note(text); };
+        return o;
     }
 
     void serve_metrics()
@@ -133,6 +153,21 @@ private:
                 s_.metrics, e.code().message())};
         }
         announce("metrics", where->host, metrics_->port(), "metrics at http://{}/metrics");
+    }
+
+    void reload()
+    {
+        std::string fault;
+        if (!s_.tls.cert_file.empty())
+            out_.note(node_.reload_tls(&fault) ? "SIGHUP: the certificate stays as it was: " + fault
+                                               : "read the certificate again");
+        if (s_.users.empty())
+            return;
+        if (node_.reload_users(&fault))
+            return out_.note("SIGHUP: the users stay as they were: " + fault);
+        if (s_.json)
+            return out_.result(json_object{}.add("event", "users").text());
+        out_.note("read the users again");
     }
 
     void announce(char const* event, std::string const& host, std::uint16_t port,
@@ -155,18 +190,6 @@ private:
         for (;;) {
             pollfd signal{stop_.descriptor(), POLLIN, 0};
             ::poll(&signal, 1, s_.stats ? 1000 : -1);
-    void reload()
-    {
-        std::string fault;
-        if (s_.users.empty())
-            return;
-        if (node_.reload_users(&fault))
-            return out_.note("SIGHUP: the users stay as they were: " + fault);
-        if (s_.json)
-            return out_.result(json_object{}.add("event", "users").text());
-        out_.note("read the users again");
-    }
-
             if (stop_.requested())
                 return;
             if (!s_.stats)
@@ -207,6 +230,7 @@ private:
     terminal out_{stdout, stderr, terminal::when_full::drop};
     node::node node_;
     std::unique_ptr<http_metrics> metrics_;  // asks the node: goes first
+    hangup reload_{[this] { reload(); }};
 };
 
 int run_node(settings const& s)
@@ -215,6 +239,35 @@ int run_node(settings const& s)
         // NOLINTNEXTLINE(concurrency-mt-unsafe): the program has no other thread that looks yet
         ::setenv("SLUICE_TRACE", "frames", 1);
     return node_run{s}.execute();
+}
+
+void add_tls(CLI::App& app, settings& s)
+{
+    auto const group = "TLS and WebSocket";
+    auto* const certificate =
+        app.add_option("--tls-cert", s.tls.cert_file,
+                       "PEM: the node's certificate, then those up to its CA; addresses without a "
+                       "scheme are amqps:// then; SIGHUP reads the files again")
+            ->group(group);
+    app.add_option("--tls-key", s.tls.key_file, "PEM: its key; default: in --tls-cert")
+        ->needs(certificate)
+        ->group(group);
+    app.add_option("--tls-key-password", s.tls.key_password)
+        ->envname("SLUICE_TLS_KEY_PASSWORD")
+        ->group(group);
+    auto* const ca = app.add_option("--tls-client-ca", s.tls.client_ca_file,
+                                    "PEM: CAs of clients' certificates; who has none is refused")
+                         ->needs(certificate)
+                         ->group(group);
+    app.add_flag("--tls-client-optional", s.tls_client_optional,
+                 "with --tls-client-ca: who has none is let in all the same")
+        ->needs(ca)
+        ->group(group);
+    app.add_option("--websocket-origin", s.node.websocket_origins,
+                   "https://example.org: its web pages may connect to ws:// and wss://; as often "
+                   "as wanted; *: all")
+        ->allow_extra_args(false)
+        ->group(group);
 }
 
 void add_limits(CLI::App& app, settings& s)
@@ -230,7 +283,6 @@ void add_limits(CLI::App& app, settings& s)
     add("--length-max", n.queue.length_max, "messages of a queue that has no limit of its own")
         ->check(above_zero());
     add("--full", s.full, "what a full queue does: reject, or withhold credit")
-    hangup reload_{[this] { reload(); }};
         ->check(CLI::IsMember({"reject", "withhold"}));
     add("--credit", n.credit, "given to each sender")->check(CLI::Range(1, 1'000'000));
     add("--incoming-window", n.incoming_window, "transfer frames of a session")
@@ -257,7 +309,9 @@ void add_node(CLI::App& program, action& chosen)
         "Ctrl-C or SIGTERM stops it: what is under way is finished, then connections are closed. "
         "Nothing is stored on disk.\n"
         "Exit status: 0 stopped as asked to; 2 could not run.");
-    app.add_option("-l,--listen", s->listen, "HOST:PORT, as often as wanted; port 0: any")
+    app.add_option("-l,--listen", s->listen,
+                   "HOST:PORT, or the same behind amqp://, amqps://, ws:// or wss://; as often as "
+                   "wanted; port 0: any")
         ->allow_extra_args(false)
         ->capture_default_str();
     app.add_option("-q,--queue", s->queues,
@@ -280,6 +334,7 @@ void add_node(CLI::App& program, action& chosen)
     app.add_flag("--stats", s->stats, "a line a second");
     app.add_flag("--json", s->json, "events as JSON, one object a line");
     app.add_flag("--trace", s->trace, "print every frame to standard error");
+    add_tls(app, *s);
     add_limits(app, *s);
     app.callback([s, &chosen] { chosen = [s] { return run_node(*s); }; });
 }

@@ -2,11 +2,9 @@
 #include "tools/audit_proxy.hpp"
 
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/connect.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <boost/asio/write.hpp>
 #include <fmt/format.h>
 
 #include <vector>
@@ -20,9 +18,37 @@ constexpr std::size_t buffer_size = 64 * 1024;
 constexpr std::chrono::milliseconds tick{100};  // for what is due and did not come
 constexpr std::chrono::milliseconds live_each{500};
 
+constexpr std::chrono::milliseconds handshake_max{10'000};
+
 auto redirect(boost::system::error_code& ec)
 {
     return asio::redirect_error(asio::use_awaitable, ec);
+}
+
+bool would_block(boost::system::error_code ec)
+{
+    return ec == asio::error::would_block || ec == asio::error::try_again;
+}
+
+template <class Handler>
+class ready_waiter final : public net::stream_waiter {
+public:
+    explicit ready_waiter(Handler h) : handler_{std::move(h)} {}
+    void on_ready(net::readiness, net::error_code ec) override { std::move(handler_)(ec); }
+
+private:
+    Handler handler_;
+};
+
+template <class Token>
+auto async_ready(net::byte_stream& stream, net::readiness which, Token&& token)
+{
+    return asio::async_initiate<Token, void(net::error_code)>(
+        [&stream, which](auto handler) {
+            stream.async_wait(
+                which, std::make_shared<ready_waiter<decltype(handler)>>(std::move(handler)));
+        },
+        token);
 }
 
 std::string text(asio::ip::tcp::endpoint const& e)
@@ -36,7 +62,7 @@ std::string text(asio::ip::tcp::endpoint const& e)
 char const* unreadable(std::byte first) noexcept
 {
     if (first == std::byte{0x16})
-        return "TLS: passed on, and not checked; let the client and the broker speak without it";
+        return "TLS: passed on, and not checked; let it end here (--listen-tls, --forward-tls)";
     if (first == std::byte{'G'})
         return "HTTP (a WebSocket?): passed on, and not checked";
     return nullptr;
@@ -45,24 +71,24 @@ char const* unreadable(std::byte first) noexcept
 }  // namespace
 
 struct audit_proxy::relayed {
-    relayed(tcp::socket c, asio::io_context& io) : client{std::move(c)}, server{io} {}
-
-    tcp::socket& from(audit::direction way)
+    relayed(std::unique_ptr<net::byte_stream> c, std::unique_ptr<net::byte_stream> s)
+        : client{std::move(c)}, server{std::move(s)}
     {
-        return way == audit::direction::from_client ? client : server;
+    }
+
+    net::byte_stream& from(audit::direction way)
+    {
+        return way == audit::direction::from_client ? *client : *server;
     }
     /// As a reset of its peer's would be: at once, and the other end learns that it was no end.
     void reset()
     {
-        error_code ignored;
-        for (auto* s : {&client, &server}) {
-            s->set_option(asio::socket_base::linger{true, 0}, ignored);
-            s->close(ignored);
-        }
+        client->reset();
+        server->reset();
     }
 
-    tcp::socket client;
-    tcp::socket server;
+    std::unique_ptr<net::byte_stream> client;
+    std::unique_ptr<net::byte_stream> server;
     audit::checker checker{{.findings_max = 16'384}};
     std::unique_ptr<audited_connection> audited;
     char const* why_unchecked = nullptr;
@@ -79,12 +105,12 @@ audit_proxy::audit_proxy(asio::io_context& io, audit_proxy_options o, audit_repo
       report_{report},
       out_{out},
       acceptor_{io},
-      resolver_{io},
       clock_{io},
       pause_{io}
 {
-    auto const found = resolver_.resolve(options_.listen_host, std::to_string(options_.listen_port),
-                                         tcp::resolver::passive | tcp::resolver::numeric_service);
+    auto const found =
+        tcp::resolver{io}.resolve(options_.listen_host, std::to_string(options_.listen_port),
+                                  tcp::resolver::passive | tcp::resolver::numeric_service);
     auto const where = found.begin()->endpoint();
     acceptor_.open(where.protocol());
     acceptor_.set_option(asio::socket_base::reuse_address{true});
@@ -121,31 +147,72 @@ asio::awaitable<void> audit_proxy::accept_all()
     }
 }
 
+/// What `begin` starts, given what to call at its end; stop() cancels it.
+template <class Begin>
+asio::awaitable<std::shared_ptr<net::connect_result>> audit_proxy::finished(Begin begin)
+{
+    std::shared_ptr<net::tcp_connect> going;
+    auto start = [&](auto handler) {
+        auto const shared = std::make_shared<decltype(handler)>(std::move(handler));
+        going = begin([shared](net::connect_result r) {
+            std::move (*shared)(std::make_shared<net::connect_result>(std::move(r)));
+        });
+        connecting_.insert(going);
+    };
+    auto const& token = asio::use_awaitable;
+    auto out =
+        co_await asio::async_initiate<decltype(token), void(std::shared_ptr<net::connect_result>)>(
+            start, token);
+    connecting_.erase(going);
+    co_return out;
+}
+
+void audit_proxy::failed(std::string const& name, std::string const& why)
+{
+    auto const line = fmt::format("{} could not be passed on to {}:{}: {}", name,
+                                  options_.forward_host, options_.forward_port, why);
+    out_.note(line);
+    report_.failure(line);
+}
+
 asio::awaitable<void> audit_proxy::serve(tcp::socket client, std::string name)
 {
-    auto const target = fmt::format("{}:{}", options_.forward_host, options_.forward_port);
-    auto const r = std::make_shared<relayed>(std::move(client), io_);
-    error_code ec;
-    auto const found = co_await resolver_.async_resolve(
-        options_.forward_host, std::to_string(options_.forward_port), redirect(ec));
-    if (!ec)
-        co_await asio::async_connect(r->server, found, redirect(ec));
+    error_code ignored;
+    client.set_option(tcp::no_delay{true}, ignored);
+    auto accepted = net::make_tcp_stream(std::move(client));
+    if (options_.listen_tls) {
+        auto const r = co_await finished([&](auto done) {
+            net::transport_options o;
+            o.tls = options_.listen_tls;
+            o.timeout = handshake_max;
+            return net::accept_transport(std::move(accepted), o, std::move(done));
+        });
+        if (stopped_)
+            co_return;
+        if (r->code) {
+            failed(name, r->text);
+            co_return;
+        }
+        accepted = std::move(r->stream);
+    }
+    auto const server = co_await finished([&](auto done) {
+        net::url where;
+        where.host = options_.forward_host;
+        where.port = options_.forward_port;
+        where.tls = options_.forward_tls.has_value();
+        return net::connect_transport(io_.get_executor(), where, {},
+                                      options_.forward_tls.value_or(net::tls_client_options{}),
+                                      std::move(done));
+    });
     if (stopped_)
         co_return;
-    if (ec) {
-        auto const line =
-            fmt::format("{} could not be passed on to {}: {}", name, target, ec.message());
-        out_.note(line);
-        report_.failure(line);
-        r->reset();
+    if (server->code) {
+        failed(name, server->text);
+        accepted->reset();
         co_return;
     }
-    for (auto* s : {&r->client, &r->server}) {
-        s->set_option(tcp::no_delay{true}, ec);
-        s->non_blocking(true, ec);
-    }
-    auto const server = r->server.remote_endpoint(ec);
-    r->audited = report_.begin(std::move(name), ec ? target : text(server));
+    auto const r = std::make_shared<relayed>(std::move(accepted), std::move(server->stream));
+    r->audited = report_.begin(std::move(name), r->server->peer());
     r->place = live_.insert(live_.end(), r);
     asio::co_spawn(io_, pump(r, audit::direction::from_client), asio::detached);
     asio::co_spawn(io_, pump(r, audit::direction::from_server), asio::detached);
@@ -157,26 +224,31 @@ asio::awaitable<void> audit_proxy::pump(std::shared_ptr<relayed> r, audit::direc
     auto& to = r->from(audit::opposite(way));
     std::vector<std::byte> buffer(buffer_size);
     error_code ec;
-    for (;;) {
-        auto const n = co_await from.async_read_some(asio::buffer(buffer), redirect(ec));
+    while (!ec && !stopped_) {
+        co_await async_ready(from, net::readiness::read, redirect(ec));
         if (ec || stopped_)
             break;
+        auto const n = from.read_some(asio::buffer(buffer), ec);
+        if (would_block(ec))
+            ec = {};
+        if (ec || n == 0)
+            continue;
         // First on their way, then looked at: what they cause is seen later all the same, for this
         // thread reads it.
         auto sent = to.write_some(asio::buffer(buffer.data(), n), ec);
-        if (ec == asio::error::would_block || ec == asio::error::try_again) {
+        if (would_block(ec))
             ec = {};
-            sent = 0;
-        }
         examine(*r, way, {buffer.data(), n});
-        if (!ec && sent < n)
-            co_await asio::async_write(to, asio::buffer(buffer.data() + sent, n - sent),
-                                       redirect(ec));
-        if (ec || stopped_)
-            break;
+        while (!ec && !stopped_ && sent < n) {
+            co_await async_ready(to, net::readiness::write, redirect(ec));
+            if (!ec && !stopped_)
+                sent += to.write_some(asio::buffer(buffer.data() + sent, n - sent), ec);
+            if (would_block(ec))
+                ec = {};
+        }
     }
     if (ec == asio::error::eof && !stopped_) {
-        to.shutdown(tcp::socket::shutdown_send, ec);
+        to.shutdown_write();
     } else if (!stopped_) {
         r->was_reset = true;
         r->reset();
@@ -256,7 +328,7 @@ void audit_proxy::stop()
         return;
     error_code ignored;
     acceptor_.close(ignored);
-    resolver_.cancel();
+    for (auto const& c : std::exchange(connecting_, {})) c->cancel();
     clock_.cancel();
     pause_.cancel();
     for (auto const& r : live_) {
@@ -266,8 +338,8 @@ void audit_proxy::stop()
             r->checker.finish(audit::ending::cut);
             report_.end(std::move(r->audited), r->checker, "open when the audit ended");
         }
-        r->client.close(ignored);
-        r->server.close(ignored);
+        r->client->close();
+        r->server->close();
     }
     live_.clear();
 }

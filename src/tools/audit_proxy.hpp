@@ -3,6 +3,8 @@
 
 #include "tools/audit_report.hpp"
 
+#include <sluice/net/transport.hpp>
+
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -12,6 +14,8 @@
 #include <cstdint>
 #include <list>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 
 namespace sluice::tools {
@@ -21,6 +25,8 @@ struct audit_proxy_options {
     std::uint16_t listen_port = 0;  ///< 0: any free one; port() tells
     std::string forward_host = "127.0.0.1";
     std::uint16_t forward_port = 5672;
+    net::tls_context_ptr listen_tls{};  ///< set: clients have to speak TLS, which ends here
+    std::optional<net::tls_client_options> forward_tls{};  ///< set: TLS towards the broker
     bool until_violation = false;  ///< stop() by itself at the first violation
 };
 
@@ -52,6 +58,9 @@ private:
 
     boost::asio::awaitable<void> accept_all();
     boost::asio::awaitable<void> serve(tcp::socket client, std::string name);
+    template <class Begin>
+    boost::asio::awaitable<std::shared_ptr<net::connect_result>> finished(Begin begin);
+    void failed(std::string const& name, std::string const& why);
     boost::asio::awaitable<void> pump(std::shared_ptr<relayed> r, audit::direction way);
     boost::asio::awaitable<void> watch();
     void examine(relayed& r, audit::direction way, bytes_view octets);
@@ -65,10 +74,10 @@ private:
     line_output& out_;
     std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
     tcp::acceptor acceptor_;
-    tcp::resolver resolver_;
     boost::asio::steady_timer clock_;
     boost::asio::steady_timer pause_;
     std::list<std::shared_ptr<relayed>> live_;
+    std::set<std::shared_ptr<net::tcp_connect>> connecting_;
     std::uint64_t frames_shown_ = 0;
     bool stopped_ = false;
 };

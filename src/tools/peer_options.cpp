@@ -23,8 +23,8 @@ std::map<std::string, client::sasl_choice> const sasl_choices{
 void peer_options::add_to(CLI::App& app)
 {
     app.add_option("URL", url,
-                   "amqp://user:password@host:port/address; what may be left out: all "
-                   "but the host");
+                   "amqp://user:password@host:port/address, or amqps://; ws:// and wss:// have the "
+                   "WebSocket's path there instead; what may be left out: all but the host");
     app.add_option("-a,--address", address, "queue or topic, instead of the path of the URL");
     auto const group = "Connection";
     app.add_option("-u,--user", user, "instead of the URL's")->group(group);
@@ -82,7 +82,8 @@ std::string peer_options::target() const
     auto out = address.empty() ? std::move(in_url) : address;
     if (out.empty())
         throw std::invalid_argument{
-            "no address: put it behind the host, as in amqp://localhost/queue, or give --address"};
+            "no address: put it behind the host, as in amqp://localhost/queue (not with ws:// and "
+            "wss://), or give --address"};
     return out;
 }
 
@@ -95,11 +96,11 @@ client::connection_options peer_options::connection() const
         o.password = password;
     if (!sasl.empty())
         o.sasl = sasl_choices.at(sasl);
-    return o;
     o.tls = tls;
     o.tls.verify = !tls_insecure;
     o.sasl_mechanisms = mechanisms;
     o.allow_plain_unencrypted = allow_plain_unencrypted;
+    return o;
 }
 
 std::unique_ptr<client::container> peer_options::container() const
