@@ -15,6 +15,7 @@ net::sasl_preference connection_core::sasl_preference()
     net::sasl_means means;
     means.may_send_secrets =
         security.encrypted || security.loopback || options_.allow_plain_unencrypted;
+    means.certificate = security.encrypted && !options_.tls.cert_file.empty();
     means.token = options_.token != nullptr;
     {
         std::lock_guard const lock{default_session_mutex_};
