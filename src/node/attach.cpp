@@ -1,6 +1,7 @@
 // Links as their peers want them: to a queue, to a new one, to anywhere, to the management.
 #include "node/attach.hpp"
 
+#include "node/channel_link.hpp"
 #include "node/consumer.hpp"
 #include "node/coordinator.hpp"
 #include "node/management.hpp"
@@ -229,6 +230,10 @@ void attach_consumer(request& r)
         auto const reply_to = as<std::string_view>(r.to.address).value_or(std::string_view{});
         return accept(r, std::make_unique<reply_link>(r.who, sender, std::string{reply_to}));
     }
+    if (*address == protocol::address) {
+        r.answer.source = answer_source(r, *address);
+        return accept(r, std::make_unique<channel_replies>(r.who, sender));
+    }
     auto const found =
         find_queue(r, net::access::read, *address, r.from.dynamic, r.from.dynamic_node_properties);
     if (!found)
@@ -263,6 +268,10 @@ void attach_producer(request& r)
             return;
         r.answer.target = answer_target(r, *address);
         return accept(r, std::make_unique<management_link>(r.who, receiver));
+    }
+    if (*address == protocol::address) {
+        r.answer.target = answer_target(r, *address);
+        return accept(r, std::make_unique<channel_requests>(r.who, receiver));
     }
     std::shared_ptr<queue> found;
     if (!r.to.dynamic && address->empty() && !r.is_allowed(net::access::write))

@@ -120,6 +120,7 @@ void node_core::dispatch_later(queue& q)
 void node_core::run_due()
 {
     scheduled_ = false;
+    channels_.flush();
     for (auto const& q : std::exchange(due_queues_, {})) q->dispatch();
     for (auto const& p : std::exchange(due_peers_, {})) {
         p->due = false;
@@ -209,6 +210,8 @@ void node_core::on_timer()
 {
     auto const time = now();
     away_.expire(time);
+    channels_.on_time(time);
+    channels_.flush();
     for (auto const& [name, q] : queues_) q->expire(time);
     for (auto const& [id, t] : transactions_)
         if (t->until() <= time)
@@ -273,6 +276,11 @@ void node_core::go_on_stopping()
 void node_core::publish() noexcept
 {
     stats_.queues = queues_.size();
+    auto const& c = channels_.hub().count();
+    stats_.channels = c.channels;
+    stats_.channel_requests = c.waiting;
+    stats_.channel_values = c.values;
+    stats_.channel_bytes = channels_.stored_bytes();
     std::lock_guard const lock{stats_mutex_};
     published_ = stats_;
 }

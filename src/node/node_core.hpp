@@ -2,6 +2,7 @@
 #pragma once
 
 #include "client/container_core.hpp"
+#include "node/channel_link.hpp"
 #include "node/node_link.hpp"
 #include "node/queue.hpp"
 #include "node/suspended.hpp"
@@ -76,7 +77,8 @@ public:
     void dispatch_later(queue& q);
     /// It may be of no more use.
     void on_idle(queue& q);
-    std::uint64_t stored_bytes() const noexcept { return stats_.bytes; }
+    std::uint64_t stored_bytes() const noexcept { return stats_.bytes + channels_.stored_bytes(); }
+    channel_service& channels() noexcept { return channels_; }
     void on_stored(std::size_t size) noexcept;
     void on_dropped(std::size_t size) noexcept;
     void on_dropped_all(std::uint64_t messages, std::uint64_t bytes) noexcept;
@@ -166,6 +168,7 @@ private:
     std::unordered_map<std::uint64_t, std::shared_ptr<net::tcp_connect>> handshakes_;
     std::uint64_t handshakes_begun_ = 0;
     std::atomic<int> untold_{0};
+    channel_service channels_{*this};  // outlives the connections
     std::unordered_map<peer*, std::shared_ptr<peer>> peers_;
     std::map<std::string, std::shared_ptr<queue>, std::less<>> queues_;
     std::unordered_map<queue const*, dynamic_node> dynamic_;

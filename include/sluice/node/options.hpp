@@ -107,6 +107,10 @@ struct node_stats {
     std::uint64_t rejected = 0;  ///< by consumers
     std::uint64_t refused = 0;   ///< by this node
     std::uint64_t expired = 0;
+    std::uint64_t channels = 0;          ///< there now
+    std::uint64_t channel_requests = 0;  ///< that wait: sends, receives, selects
+    std::uint64_t channel_values = 0;    ///< waiting, buffered and not acknowledged
+    std::uint64_t channel_bytes = 0;     ///< octets of them; count in stored_max
 };
 
 struct queue_info {
