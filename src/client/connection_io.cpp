@@ -6,7 +6,6 @@
 namespace sluice::client::detail {
 namespace {
 
-constexpr int reads_max = 8;  // of one turn
 constexpr std::chrono::milliseconds linger{
     1'000};  // for the peer to read our close before the socket goes
 
@@ -28,18 +27,15 @@ void connection_core::on_ready(net::readiness which, error_code ec)
     }
 }
 
+/// One buffer a turn: who sends without end leaves the thread's other connections theirs.
 void connection_core::read()
 {
     auto const size = options_.input_buffer_size;
     auto buffer = io_->borrow(size);
     error_code ec;
-    for (int i = 0; i < reads_max && stream_ && !ec; ++i) {
-        auto const n = stream_->read_some(boost::asio::buffer(buffer.get(), size), ec);
-        if (n > 0)
-            take({buffer.get(), n});
-        if (!ec && n < size)
-            break;  // the socket is empty
-    }
+    auto const n = stream_->read_some(boost::asio::buffer(buffer.get(), size), ec);
+    if (n > 0)
+        take({buffer.get(), n});
     io_->give_back(std::move(buffer), size);
     if (!stream_)
         return;

@@ -6,8 +6,7 @@
 namespace sluice::client::detail {
 namespace {
 
-constexpr int reads_max = 4;    // of one turn, before other connections of the thread have theirs
-constexpr int rounds_max = 32;  // of events and output, likewise
+constexpr int rounds_max = 32;  // of events and output in a turn, before others have theirs
 /// Answers that may wait while the peer does not read; then it is not read from either. Generous:
 /// many clients write all they have before they read.
 constexpr std::size_t answers_max = 4'096;
@@ -87,18 +86,17 @@ void engine_stream::hold_input(bool held)
         wait_to_read();
 }
 
+/// One buffer a turn: who sends without end leaves the thread's other connections theirs.
 void engine_stream::read()
 {
+    if (!stream_ || held_ || !unread_.empty())
+        return;  // goes on when that is over
     auto const size = settings_.input_buffer_size;
     auto buffer = io_->borrow(size);
     error_code ec;
-    for (int i = 0; i < reads_max && stream_ && !ec && !held_ && unread_.empty(); ++i) {
-        auto const n = stream_->read_some(boost::asio::buffer(buffer.get(), size), ec);
-        if (n > 0)
-            take({buffer.get(), n});
-        if (!ec && n < size)
-            break;  // the socket is empty
-    }
+    auto const n = stream_->read_some(boost::asio::buffer(buffer.get(), size), ec);
+    if (n > 0)
+        take({buffer.get(), n});
     io_->give_back(std::move(buffer), size);
     if (ec && ec != boost::asio::error::would_block && ec != boost::asio::error::try_again)
         return lose(make_error_code(sluice::error::connection_lost));
