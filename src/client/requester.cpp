@@ -34,6 +34,17 @@ std::string key_of(value const& id)
     return out;
 }
 
+/// Its link may be gone by now: then the peer has it again, and nobody is left to be told. Thrown
+/// here, it would end the thread that runs handlers.
+template <class F>
+void quietly(F f)
+{
+    try {
+        f();
+    } catch (boost::system::system_error const&) {
+    }
+}
+
 std::error_code code_of(outcome const& o)
 {
     switch (o.kind()) {
@@ -221,10 +232,9 @@ void requester_core::take(delivery const& d)
     message m;
     if (auto const malformed = decode(d.body(), m)) {
         unrelated_.fetch_add(1, std::memory_order_relaxed);
-        return d.settled() ? void() : d.reject({.condition = condition::decode_error});
+        return quietly([&] { d.reject({.condition = condition::decode_error}); });
     }
-    if (!d.settled())
-        d.accept();
+    quietly([&] { d.accept(); });
     auto const& id = m.properties.correlation_id;
     auto const found = calls_.find(key_of(id));
     if (id.is_null() || found == calls_.end()) {

@@ -67,10 +67,13 @@ public:
     {
         if (at_ != step::first)
             return false;
-        auto const text = text_of(challenge);
-        auto const at = text.rfind(",i=");
+        // As prove() reads it: an extension behind the count hides nothing.
+        scram_reader in{text_of(challenge)};
+        if (!in.next('r') || !in.next('s'))
+            return false;
+        auto const said = in.next('i');
         std::uint32_t count = 0;
-        return at != text.npos && read_count(text.substr(at + 3), count) && count > iterations_quick
+        return said && read_count(*said, count) && count > iterations_quick
                && count <= scram_iterations_max;
     }
 

@@ -162,6 +162,7 @@ TEST(ScramClient, SaysBeforehandWhatTakesLong)
     auto const c = client(scram_hash::sha256, "n");
     EXPECT_FALSE(c->is_slow(octets("r=nx,s=QSXCR+Q6sek8bf92,i=4096")));
     EXPECT_TRUE(c->is_slow(octets("r=nx,s=QSXCR+Q6sek8bf92,i=600000")));
+    EXPECT_TRUE(c->is_slow(octets("r=nx,s=QSXCR+Q6sek8bf92,i=600000,z=what-it-may-ignore")));
     EXPECT_FALSE(c->is_slow(octets("r=nx,s=QSXCR+Q6sek8bf92,i=9000000"))) << "refused at once";
 }
 
