@@ -62,6 +62,9 @@ foreach(layer IN LISTS tested_layers)
         target_link_libraries(${target} PRIVATE sluice_node)  # the peer
     endif()
     target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+    if(layer STREQUAL "node")
+        target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src)  # the hub of channels
+    endif()
     sluice_link_proton(${target})
     set(labels unit)
     if(layer IN_LIST threaded_layers)
@@ -90,7 +93,7 @@ if(SLUICE_PROPTESTS AND layers)
             SOURCES ${sources}
             LIBRARIES sluice_sluice rapidcheck rapidcheck_gtest GTest::gtest_main GTest::gmock)
         target_include_directories(sluice_proptests PRIVATE
-            ${PROJECT_SOURCE_DIR}/tests ${PROJECT_SOURCE_DIR}/proptests)
+            ${PROJECT_SOURCE_DIR}/tests ${PROJECT_SOURCE_DIR}/proptests ${PROJECT_SOURCE_DIR}/src)
         sluice_link_proton(sluice_proptests)
         set(SLUICE_RC_PARAMS "max_success=100" CACHE STRING
             "RC_PARAMS of the property tests when ctest runs them")
@@ -135,6 +138,7 @@ if(SLUICE_EXAMPLES AND layers)
         sluice_add_program(example_${name} NAME ${name} FOLDER examples SOURCES ${source}
             LIBRARIES sluice_sluice)
     endforeach()
+    include(${PROJECT_SOURCE_DIR}/examples/tests.cmake OPTIONAL)
 endif()
 
 if(SLUICE_BENCH AND layers)

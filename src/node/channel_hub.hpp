@@ -45,7 +45,8 @@ public:
 struct channel_limits {
     std::size_t channels = 100'000;
     std::size_t handles = 1'000'000;
-    std::size_t name_octets = 1'024;
+    std::size_t name_octets = 1'024;         // also of a codec's and a dead-letter queue's
+    std::size_t values = 10'000'000;         // an empty one takes memory, too
     std::size_t waiting = 65'536;            // requests of one port
     std::size_t waiting_octets = 64u << 20;  // of them
     std::uint32_t sends_of_handle = 64;      // at the node
@@ -91,6 +92,8 @@ public:
     clock_time next_deadline() const noexcept;
     /// Tells the ports which sends were accepted since the last time.
     void flush();
+    /// What users may do has changed: what somebody may not do any more does not wait any longer.
+    void recheck();
 
     struct counts {
         std::size_t channels = 0;
@@ -226,6 +229,7 @@ private:
     std::unordered_set<protocol::channel_id> destroyed_;  // the last ones
     std::deque<protocol::channel_id> destroyed_in_order_;
     std::vector<channel_state*> dirty_;
+    std::vector<std::pair<channel_port*, protocol::request_id>> tries_;  // whose pickup failed
     std::vector<channel_port*> unflushed_;
     std::vector<channel_value*> taken_;
     std::vector<wait_case*> ready_;

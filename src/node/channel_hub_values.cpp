@@ -98,7 +98,7 @@ void channel_hub::resume(wait_case& c)
     if (!w.port)
         return withdraw(w);  // its client asks again
     if (w.otherwise)
-        return finish(w, status::otherwise, 0);
+        tries_.emplace_back(w.port, w.number);  // it waits for nobody who is not there now
     w.each([&](wait_case& each) {
         line_up(each, &each == &c);
         touch(*each.channel);
@@ -271,12 +271,17 @@ void channel_hub::touch(channel_state& c)
 
 void channel_hub::settle()
 {
-    while (!dirty_.empty()) {
-        auto& c = *dirty_.back();
-        dirty_.pop_back();
-        c.dirty = false;
-        pump(c);
-    }
+    do {
+        while (!dirty_.empty()) {
+            auto& c = *dirty_.back();
+            dirty_.pop_back();
+            c.dirty = false;
+            pump(c);
+        }
+        for (auto const& [p, id] : std::exchange(tries_, {}))
+            if (auto* const w = p->by_id_.find(id); w && !w->pending)
+                finish(*w, status::otherwise, 0);
+    } while (!dirty_.empty());
 }
 
 /// As far as senders, slots and receivers go.
