@@ -336,15 +336,17 @@ void attach_link(peer& p, engine::link& l)
                         sends ? "an attach without a source: there is nothing to send from [2.6.3]"
                               : "an attach without a target: there is nowhere to send to [2.6.3]");
     decode_fault fault;
-    if (!sends && peek_descriptor(in_target) == coordinator_code)
-        return attach_controller(r);
-    if ((!is_null(a.source) && decode(in_source, r.from, &fault))
-        || (!is_null(a.target) && decode(in_target, r.to, &fault)))
+    auto const controls = !sends && peek_descriptor(in_target) == coordinator_code;
+    if (!controls
+        && ((!is_null(a.source) && decode(in_source, r.from, &fault))
+            || (!is_null(a.target) && decode(in_target, r.to, &fault))))
         return r.refuse(condition::decode_error, "the attach's terminus: " + fault.message());
     if (p.links() >= p.core().options().links_max)
         return r.refuse(condition::resource_limit_exceeded,
                         "this connection has " + std::to_string(p.links())
                             + " links, as many as one may have");
+    if (controls)
+        return attach_controller(r);
     link_key const key{
         .user = p.user(), .container = p.container_id(), .name = l.name(), .ours = l.role()};
     p.core().steal(key);

@@ -300,6 +300,8 @@ void channel_hub::on(channel_port& p, protocol::stat const& r)
     auto* const c = find(r.channel);
     if (!c)
         return tell(p, r.id, status::destroyed);
+    if (p.sink_.may(c->name) == 0)  // ids can be guessed
+        return tell(p, r.id, status::not_allowed);
     auto s = describe(*c);
     s.id = r.id;
     tell(p, s);

@@ -79,6 +79,11 @@ channel_state* channel_hub::open_channel(channel_port& p, protocol::open const& 
         return no(status::malformed,
                   "at most once needs a capacity of 1 or more: without a buffer, "
                   "a value is its sender's until its pickup is told");
+    for (auto const* const kept : {&r.options.codec, &r.options.dead_letter})
+        if (kept->size() > limits_.name_octets)
+            return no(status::malformed, "the names of a codec and of a dead-letter queue have at "
+                                         "most "
+                                             + std::to_string(limits_.name_octets) + " octets");
     if (channels_.size() >= limits_.channels)
         return no(status::limit, "the node has " + std::to_string(channels_.size())
                                      + " channels, as many as it may have");
@@ -129,6 +134,31 @@ bool channel_hub::bind(channel_port& p, protocol::open const& r, channel_state& 
     h->access = p.sink_.may(c.name);
     p.handles_.push_back(*h);
     return true;
+}
+
+void channel_hub::recheck()
+{
+    for (auto const& p : ports_) {
+        for (auto& h : p->handles_) h.access = p->sink_.may(h.channel->name);
+        auto const forbidden = [&p](wait_case const& c) {
+            return c.of_channel.is_linked()
+                   && (p->sink_.may(c.channel->name)
+                       & (c.sends ? port_sink::may_send : port_sink::may_receive))
+                          == 0;
+        };
+        std::vector<std::pair<channel_wait*, std::uint32_t>> ends;
+        for (auto& w : p->waits_)
+            w.each([&](wait_case const& c) {
+                if ((ends.empty() || ends.back().first != &w) && forbidden(c))
+                    ends.emplace_back(&w, c.index);
+            });
+        for (auto const& [w, index] : ends)
+            if (w->pending)
+                give_up(*w, status::not_allowed, index, forbidden);
+            else
+                finish(*w, status::not_allowed, index);
+    }
+    settle();
 }
 
 }  // namespace sluice::node::detail

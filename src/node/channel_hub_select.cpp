@@ -243,7 +243,7 @@ channel_wait* channel_hub::enlist(std::unique_ptr<channel_wait>& w, wait_case co
 
 bool channel_hub::make_value(wait_case& c)
 {
-    if (!outside_.reserve(c.octets.size()))
+    if (counts_.values >= limits_.values || !outside_.reserve(c.octets.size()))
         return false;
     auto* const v = new channel_value;
     c.value = v;

@@ -122,6 +122,8 @@ void node_core::set_users(std::shared_ptr<net::sasl_users const> users)
 {
     users_ = std::move(users);
     for (auto const& [raw, p] : std::vector(peers_.begin(), peers_.end())) p->recheck();
+    channels_.hub().recheck();
+    channels_.flush();
 }
 
 void peer::recheck()

@@ -609,6 +609,49 @@ TEST_F(ChannelHub, PermissionsAreAskedForWhatIsDone)
                         "3:not_allowed(the user may not write to 'x')");
     a.access = 0;
     EXPECT_EQ(r.open(a, 3, "z", {}), "1:not_allowed(the user may neither read nor write 'z')");
+    r.ask(a, protocol::stat{4, r.channels.at(1)});
+    EXPECT_EQ(a.take(), "4:not_allowed");
+}
+
+TEST_F(ChannelHub, PermissionsThatAreTakenAwayEndWhatWaits)
+{
+    both({.capacity = 1});
+    r.send(a, 2, 1, "v");
+    r.send(a, 3, 1, "w");
+    r.recv(b, 2, 2);
+    r.recv(b, 3, 2);
+    r.select(b, 4, {protocol::recv_case{.channel = r.channels.at(2), .max = 1, .handle = {}}});
+    EXPECT_EQ(a.take(), "2:accepted");
+    EXPECT_EQ(b.take(), "2=v#1");
+    a.access = b.access = 0;
+    r.hub.recheck();
+    EXPECT_EQ(a.take(), "3:not_allowed");
+    EXPECT_EQ(b.take(), "3:not_allowed 4:not_allowed");
+    r.send(a, 5, 1, "x");
+    r.recv(b, 5, 2);
+    EXPECT_EQ(a.take(), "5:not_allowed(the user may not write to 'x')");
+    EXPECT_EQ(b.take(), "5:not_allowed(the user may not read from 'x')");
+    r.ack(b, 1, 1);  // what it has it may answer
+    EXPECT_EQ(r.hub.count().values, 0u);
+    EXPECT_EQ(left(), nothing_of_channels);
+}
+
+TEST_F(ChannelHub, APermissionThatIsTakenAwayLeavesTheOtherAndWhatIsWithAReceiver)
+{
+    both({.capacity = 0});
+    r.send(a, 2, 1, "v");
+    r.recv(b, 2, 2);
+    EXPECT_EQ(b.take(), "2=v#1?");
+    r.recv(a, 3, 1);
+    a.access = node::detail::port_sink::may_receive;
+    r.hub.recheck();
+    EXPECT_EQ(a.take(), "");
+    r.pickup(b, 1);
+    EXPECT_EQ(a.take(), "2:accepted") << "it had left before";
+    r.ack(b, 1, 1);
+    r.send(b, 3, 2, "w");
+    EXPECT_EQ(a.take(), "3=w#1?");
+    EXPECT_EQ(left(), nothing_of_channels);
 }
 
 struct ChannelHubLimits : ChannelHub {
@@ -624,6 +667,9 @@ TEST_F(ChannelHubLimits, WhatIsBeyondALimitIsToldAndChangesNothing)
     both({.capacity = 1});
     ASSERT_EQ(r.open(a, 3, "y", {.capacity = 1}), "1:opened");
     EXPECT_EQ(r.open(a, 4, "z", {}), "1:limit(the node has 2 channels, as many as it may have)");
+    EXPECT_EQ(r.open(a, 4, "z", {.capacity = 1, .codec = std::string(1'025, 'c')}),
+              "1:malformed(the names of a codec and of a dead-letter queue have at most 1024 "
+              "octets)");
     r.send(a, 2, 1, std::string(101, 'v'));
     EXPECT_EQ(a.take(), "2:limit(the node stores as much as it may)");
     r.send(a, 3, 1, "v");
@@ -640,6 +686,17 @@ TEST_F(ChannelHubLimits, WhatIsBeyondALimitIsToldAndChangesNothing)
     r.ack(b, 1, 9);
     EXPECT_EQ(a.take(), "5:accepted");
     EXPECT_EQ(r.hub.count().values, 2u);
+}
+
+TEST_F(ChannelHub, EmptyValuesAreBoundedInNumber)
+{
+    channel_rig few{.outside = {}, .limits = {.values = 2}};
+    channel_client c;
+    few.join(c);
+    ASSERT_EQ(few.open(c, 1, "x", {.capacity = 100}), "1:opened");
+    for (unsigned i = 2; i < 5; ++i) few.send(c, i, 1, "");
+    EXPECT_EQ(c.take(), "2:accepted 3:accepted 4:limit(the node stores as much as it may)");
+    few.lose(c);
 }
 
 TEST_F(ChannelHub, RangesOfTokensAreWalkedOverWhatIsHeld)

@@ -2,6 +2,8 @@
 // for one of them is bounded.
 #include "support/node_rig.hpp"
 
+#include <sluice/codec/transactions.hpp>
+
 #include <malloc.h>
 #include <unistd.h>
 
@@ -345,6 +347,11 @@ TEST(NodeHostile, LinksOfAConnectionAreLimited)
     EXPECT_EQ(c->wire(), "attach(d h3 sender source=null target=) "
                          "detach(h3 closed amqp:resource-limit-exceeded)");
     c->detach_link("d");
+    auto const coordinator_target = encoded(coordinator{});
+    c->sender("controller", "",
+              [&](attach& a, source&, target&) { a.target = {coordinator_target}; });
+    EXPECT_TRUE(c->wire().ends_with("detach(h3 closed amqp:resource-limit-exceeded)"));
+    c->detach_link("controller");
     c->detach_link("a");
     std::ignore = c->wire();
     c->receiver("e");
