@@ -34,6 +34,12 @@ constexpr metric metrics[] = {
     {&node::node_stats::rejected, "rejected", true, "Messages rejected by consumers."},
     {&node::node_stats::refused, "refused", true, "Messages refused by the node."},
     {&node::node_stats::expired, "expired", true, "Messages whose time to live ran out."},
+    {&node::node_stats::channels, "channels", false, "Channels that exist now."},
+    {&node::node_stats::channel_requests, "channel_requests", false,
+     "Sends, receives and selects that wait at channels."},
+    {&node::node_stats::channel_values, "channel_values", false,
+     "Values in channels: waiting, buffered and not acknowledged."},
+    {&node::node_stats::channel_bytes, "channel_bytes", false, "Octets of the values in channels."},
 };
 // A counter that is new in node_stats belongs into the table.
 static_assert(sizeof(node::node_stats) == std::size(metrics) * sizeof(std::uint64_t));
