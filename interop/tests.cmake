@@ -100,14 +100,15 @@ endif()
 sluice_add_interop_test(restart.broker-j TIMEOUT 300
     COMMAND restart ${restart_scripts}/broker-j/broker-j --credentials guest:guest@)
 
-# TLS and WebSocket: each scheme against our node, with client certificates and a certificate that changes; TLS against
-# Broker-J, WebSocket against Artemis.
+# TLS, WebSocket and logging in: each scheme, passwords and client certificates (SASL EXTERNAL), and what is said to those
+# who may not; at our node also a certificate that changes, and the auditor in between.
 if(TARGET sluice_command)
     set(transports python3 -B ${PROJECT_SOURCE_DIR}/interop/transports.py $<TARGET_FILE:sluice_command>)
     sluice_add_interop_test(transports.node TIMEOUT 300 COMMAND ${transports} node)
     sluice_add_interop_test(transports.broker-j BROKER broker-j TIMEOUT 300
-        COMMAND ${transports} broker-j {port} {tls_port} {dir})
-    sluice_add_interop_test(transports.artemis BROKER artemis TIMEOUT 300 COMMAND ${transports} artemis {port})
+        COMMAND ${transports} broker-j {port} {tls_port} {external_port} {dir})
+    sluice_add_interop_test(transports.artemis BROKER artemis TIMEOUT 300
+        COMMAND ${transports} artemis {port} {tls_port} {external_port} {dir})
 endif()
 
 # The dispatcher: what a rollback gives back comes again in its order; work in transactions.
