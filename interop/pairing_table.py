@@ -110,5 +110,6 @@ def run(o, peers, cells, cells_of, known):
         return 0
     import difflib
     print(''.join(difflib.unified_diff(committed.splitlines(True), text.splitlines(True), 'docs/interop.md', 'seen')))
-    print('docs/interop.md is not what was seen; if what was seen is right: ./dev docs interop')
+    print('docs/interop.md is not what was seen; if what was seen is right: '
+          'python3 interop/pairing.py --state build/release/pairings --write table')
     return 1

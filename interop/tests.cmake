@@ -120,3 +120,42 @@ endforeach()
 # It has no transactions and has to say so.
 sluice_add_interop_test(rollback.rabbitmq BROKER rabbitmq
     COMMAND rollback --refuses --url "amqp://guest:guest@127.0.0.1:{port}")
+
+# Pairings: this project with other people's clients, brokers and a server of Proton's, a cell at a time. A broker is
+# started once for all of its cells. The last test holds docs/interop.md against what they saw.
+if(TARGET sluice_command AND TARGET interop_pairing)
+    set(pairing python3 -B ${PROJECT_SOURCE_DIR}/interop/pairing.py
+        --state ${PROJECT_BINARY_DIR}/pairings --program $<TARGET_FILE:interop_pairing>
+        --sluice $<TARGET_FILE:sluice_command> --clients ${PROJECT_BINARY_DIR}/clients)
+    set(cells messages streamed settle_modes outcomes credit_one drain idle killed bodies properties)
+    set(pairing_tests "")
+    foreach(peer IN ITEMS proton-cpp proton-python rhea go-amqp broker-j artemis rabbitmq proton-listener)
+        set(peer_cells ${cells})
+        if(NOT peer MATCHES "^(proton-cpp|proton-python|rhea|go-amqp)$")
+            list(APPEND peer_cells peer_killed)
+        endif()
+        set(prefix interop.pairing.${peer})
+        add_test(NAME ${prefix}.start COMMAND ${pairing} start ${peer})
+        add_test(NAME ${prefix}.stop COMMAND ${pairing} stop ${peer})
+        set_tests_properties(${prefix}.start PROPERTIES FIXTURES_SETUP pairing_${peer} TIMEOUT 420)
+        set_tests_properties(${prefix}.stop PROPERTIES FIXTURES_CLEANUP pairing_${peer} TIMEOUT 120)
+        list(APPEND pairing_tests ${prefix}.start ${prefix}.stop)
+        set(others "")
+        foreach(cell IN LISTS peer_cells)
+            add_test(NAME ${prefix}.${cell} COMMAND ${pairing} cell ${peer} ${cell})
+            set_tests_properties(${prefix}.${cell} PROPERTIES
+                FIXTURES_REQUIRED pairing_${peer} TIMEOUT 400)
+            if(cell STREQUAL "peer_killed")  # the broker is gone after it
+                set_tests_properties(${prefix}.${cell} PROPERTIES DEPENDS "${others}")
+            endif()
+            list(APPEND others ${prefix}.${cell})
+        endforeach()
+        list(APPEND pairing_tests ${others})
+    endforeach()
+    # Both are built in one folder.
+    set_property(TEST interop.pairing.proton-listener.start PROPERTY DEPENDS interop.pairing.proton-cpp.start)
+    add_test(NAME interop.pairing.table COMMAND ${pairing} table)
+    set_tests_properties(interop.pairing.table PROPERTIES DEPENDS "${pairing_tests}")
+    # They share a broker, not the machine: those that measure throughput run alone, these beside others.
+    set_tests_properties(${pairing_tests} interop.pairing.table PROPERTIES LABELS interop)
+endif()

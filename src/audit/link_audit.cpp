@@ -187,6 +187,10 @@ void connection_audit::on_attach(direction d, session& s, attach const& a)
 void connection_audit::attach_sender(link& l, attach const& a)
 {
     l.settle_mode = a.snd_settle_mode;
+    // One that answers `first` to a receiver that has attached with `second` will not settle first,
+    // and a receiver that waited for that would wait for ever: either may be kept to. [2.7.3]
+    if (a.rcv_settle_mode == receiver_settle_mode::first)
+        l.second = false;
     l.resumable = static_cast<bool>(a.unsettled);
     if (a.initial_delivery_count)
         l.initial = a.initial_delivery_count->value();

@@ -256,6 +256,22 @@ TEST(DeliveryAudit, ReportsAReceiverThatSettlesFirstInModeSecond)
               "server receiver-settled-first: expected settled=false, actual settled=true");
 }
 
+// Artemis 2.40 answers `second` with `first`, and sends nothing after the receiver's disposition.
+TEST(DeliveryAudit, TakesEitherModeWhereTheSenderAnswersFirstToAReceiverInSecond)
+{
+    scene s;
+    s.of_receiver.rcv_settle_mode = receiver_settle_mode::second;
+    s.of_sender.initial_delivery_count = sequence_number{s.first_count};
+    s.of_sender.rcv_settle_mode = receiver_settle_mode::first;
+    s.begin_session();
+    s.send(server, scene::of_server, s.of_receiver);  // it is the sender that answers
+    s.send(client, c, s.of_sender);
+    s.credit(50);
+    s.deliver(scene::first(0));
+    s.dispose(scene::accept(0, 0));
+    EXPECT_EQ(s.findings(), "");
+}
+
 TEST(DispositionAudit, SettlesARangeOverTheWrap)
 {
     scene s;

@@ -56,7 +56,11 @@ func (a *agent) echo(ctx context.Context) error {
 			return err
 		}
 		// What it cannot encode ends the run, and the message goes back.
-		if err := sender.Send(ctx, message, nil); err != nil {
+		// An empty message, which a body of null becomes, is never sent: without a deadline it would wait for ever.
+		limited, done := context.WithTimeout(ctx, 15*time.Second)
+		err = sender.Send(limited, message, nil)
+		done()
+		if err != nil {
 			return err
 		}
 		if err := receiver.AcceptMessage(ctx, message); err != nil {
