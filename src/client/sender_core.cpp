@@ -164,6 +164,9 @@ void sender_core::queue(send_request& s)
                     refers_to() + " closed by this side");
     if (s.only_with_credit && (away() || engine()->free_credit() == 0))
         return drop(s, make_error_code(sluice::error::no_credit), refers_to());
+    if (core().away() && engine::kind_of({s.state}) == outcome_kind::transactional)
+        return drop(s, make_error_code(sluice::error::transaction_rolled_back),
+                    refers_to() + ": the connection was lost, and the transaction with it");
     if (away() || reason_is_late()) {
         if (s.stream)
             s.stream->set_send(&s);

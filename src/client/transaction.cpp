@@ -35,6 +35,7 @@ bytes transaction::state(bytes_view encoded_outcome) const
 
 send_options transaction::posting(send_options options) const
 {
+    require_link(core_->link());
     options.state = state({});
     return options;
 }

@@ -209,5 +209,22 @@ TEST(DispatcherReconnect, ATransactionThatWasLostIsRolledBackAndTheNextOneCommit
     EXPECT_EQ(r.content(), numbers{});
 }
 
+TEST(DispatcherReconnect, NothingIsPostedInATransactionThatWasLost)
+{
+    rig r;
+    auto const out = r.session.open_sender("q");
+    auto const tx = r.session.begin_transaction();
+    EXPECT_TRUE(out.send("1", tx.posting()).accepted());
+    r.lose();
+    EXPECT_EQ(code_of([&] { std::ignore = tx.posting(); }), error::transaction_rolled_back);
+    r.expect(connection_state::open);
+    EXPECT_EQ(code_of([&] { std::ignore = tx.posting(); }), error::transaction_rolled_back);
+    EXPECT_EQ(code_of([&] { tx.commit(); }), error::transaction_rolled_back);
+    auto const next = r.session.begin_transaction();
+    EXPECT_TRUE(out.send("2", next.posting()).accepted());
+    next.commit();
+    EXPECT_EQ(r.content(), numbers{2});
+}
+
 }  // namespace
 }  // namespace sluice::test

@@ -38,7 +38,9 @@ public:
     /// Neither committed nor rolled back, as far as is known.
     bool active() const noexcept;
 
-    /// Options of a send that belongs to it: `options` with the state set. [4.4.1]
+    /// Options of a send that belongs to it: `options` with the state set. [4.4.1] For a send at
+    /// once: once the connection was lost, the peer may give the same id to another transaction.
+    /// @throws boost::system::system_error with error::transaction_rolled_back if it was lost
     send_options posting(send_options options = {}) const;
     /// An encoded transactional-state with this outcome, for delivery::answer(). [4.4.2]
     bytes state(bytes_view encoded_outcome) const;
