@@ -130,6 +130,14 @@ channel_core::~channel_core()
 
 client::executor channel_core::get_executor() const { return port_->get_executor(); }
 
+channel_protocol::channel_options channel_core::in_force() const
+{
+    return port_->with([this](port_core& core, time_point) {
+        auto const* const h = core.find_handle(key_);
+        return h ? h->in_force : protocol::channel_options{};
+    });
+}
+
 std::shared_ptr<channel_core> channel_core::open(client::connection const& on, std::string name,
                                                  channels::options o, std::string_view codec,
                                                  raw_reply r)
@@ -199,7 +207,7 @@ void channel_core::receive(std::uint32_t max, bool now, bool by_hand, millisecon
         refuse(r, make_error_code(sluice::error::invalid_argument), "a batch of 0 values");
         return;
     }
-    if (by_hand && options_.delivery == guarantee::at_most_once) {
+    if (by_hand && in_force().delivery == guarantee::at_most_once) {
         refuse(r, make_error_code(errc::at_most_once_refused), "it has nothing to acknowledge");
         return;
     }

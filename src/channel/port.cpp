@@ -4,8 +4,6 @@
 #include <sluice/codec/codec.hpp>
 #include <sluice/codec/messaging.hpp>
 
-#include <boost/asio/detached.hpp>
-
 #include <algorithm>
 #include <map>
 #include <random>
@@ -61,10 +59,12 @@ bool may_pass(client::error_code code)
 std::shared_ptr<port> port::of(client::connection const& c)
 {
     auto& all = all_ports();
+    std::shared_ptr<port> there;  // outlives the lock, which its end takes
     std::unique_lock lock{all.mutex};
     auto& known = all.ports[c.identity()];
-    if (auto p = known.lock(); p && !p->with([](port_core& core, auto) { return core.ended(); }))
-        return p;
+    there = known.lock();
+    if (there && !there->with([](port_core& core, auto) { return core.ended(); }))
+        return there;
     auto made = std::make_shared<port>(c);
     known = made;
     lock.unlock();
@@ -91,7 +91,7 @@ void port::leave(std::unique_lock<std::mutex> lock)
 {
     for (auto& r : core_.take_requests())
         sender_.async_send(client::encoded_message{std::move(r)}, {.settled = true},
-                           boost::asio::detached);
+                           [keep = links_](client::error_code, client::outcome const&) {});
     auto done = core_.take_finished();
     auto const next = std::min(core_.next_time(), again_);
     if (next < armed_) {
@@ -128,6 +128,7 @@ void port::start()
     session_ = {};
     sender_ = {};
     receiver_ = {};
+    links_ = {};
     lock.unlock();
     connection_.async_begin(
         client::session_options{.incoming_window = 4096},
@@ -203,6 +204,14 @@ void port::open_if_complete(std::unique_lock<std::mutex> lock)
         return;
     was_open_ = true;
     failures_ = 0;
+    links_ = std::make_shared<links const>(links{session_, sender_, receiver_});
+    // What the receiver does not notice: that the peer has detached the sender alone.
+    sender_.detached().async_next(
+        [weak = weak_from_this(), attempt = attempt_](client::error_code, auto const&) {
+            if (auto const self = weak.lock())
+                self->failed(attempt, make_error_code(sluice::error::link_detached_by_peer),
+                             "the link to $channels was detached");
+        });
     core_.on_open();
     leave(std::move(lock));
 }
@@ -242,7 +251,7 @@ void port::on_delivery(std::uint64_t attempt, client::error_code code, client::d
     }
     ++attempt_;  // the node broke the protocol
     auto const gone = std::tuple{std::exchange(session_, {}), std::exchange(sender_, {}),
-                                 std::exchange(receiver_, {})};
+                                 std::exchange(receiver_, {}), std::exchange(links_, {})};
     leave(std::move(lock));
 }
 
@@ -274,7 +283,7 @@ void port::end(std::unique_lock<std::mutex> lock, std::error_code code, std::str
 {
     core_.on_ended(code, std::move(text));
     auto const gone = std::tuple{std::exchange(session_, {}), std::exchange(sender_, {}),
-                                 std::exchange(receiver_, {})};
+                                 std::exchange(receiver_, {}), std::exchange(links_, {})};
     leave(std::move(lock));
 }
 

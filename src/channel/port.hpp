@@ -58,6 +58,14 @@ private:
     client::session session_;
     client::sender sender_;
     client::receiver receiver_;
+    /// All three, held by each request until its octets are written: the receiver's detach would
+    /// overtake them, and the node end the port without having heard the last acknowledgements.
+    struct links {
+        client::session session;
+        client::sender sender;
+        client::receiver receiver;
+    };
+    std::shared_ptr<links const> links_;
     std::string name_;           // of both links
     std::uint64_t attempt_ = 0;  // which links; what comes from earlier ones is ignored
     bool was_open_ = false;

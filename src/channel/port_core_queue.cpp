@@ -121,7 +121,8 @@ void port_core::go_select(operation& o)
     for (auto& p : o.parts) {
         auto& h = handles_.at(p.handle);
         if (!p.send) {
-            r.cases.push_back(protocol::recv_case{.channel = h.channel, .max = p.max});
+            r.cases.push_back(
+                protocol::recv_case{.channel = h.channel, .max = p.max, .handle = h.id});
             continue;
         }
         if (p.sequence == 0)

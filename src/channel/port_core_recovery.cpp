@@ -75,7 +75,7 @@ void port_core::lose(operation& o)
 {
     auto const at_once = [&](std::size_t i) {
         auto const* const h = find_handle(o.parts[i].handle);
-        return h && h->wanted.delivery == protocol::guarantee::at_most_once;
+        return h && h->in_force.delivery == protocol::guarantee::at_most_once;
     };
     if (o.kind == operation_kind::settle)
         return fail(o, make_error_code(sluice::error::outcome_unknown), 0,

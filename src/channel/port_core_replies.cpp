@@ -48,6 +48,15 @@ void port_core::on(protocol::opened const& r)
     h.channel = h.incarnation = r.channel;
     h.in_force = r.options;
     h.opening = 0;
+    if (!h.wanted.codec.empty() && r.options.codec != h.wanted.codec) {  // `create` was off
+        stop_at_node(h);
+        h.channel = h.incarnation = 0;
+        fail(*o, make_error_code(errc::mismatch), 0,
+             "its values are '" + r.options.codec + "', not '" + h.wanted.codec + "'");
+        if (h.forgotten)
+            handles_.erase(k);
+        return;
+    }
     if (h.forgotten) {
         stop_at_node(h);
         handles_.erase(k);

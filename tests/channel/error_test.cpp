@@ -1,6 +1,5 @@
 // The errors of channels say what was wrong and what to do.
-#include <sluice/channel/channel.hpp>
-#include <sluice/channel/select.hpp>
+#include <sluice/channel/error.hpp>
 
 #include <gtest/gtest.h>
 

@@ -129,15 +129,6 @@ struct hub_rig {
     {
         reply(protocol::done{.id = id, .index = index, .status = s, .text = std::move(text)});
     }
-    void opened(operation_id id, protocol::channel_id channel, std::uint32_t capacity = 100)
-    {
-        protocol::opened r;
-        r.id = id;
-        r.channel = channel;
-        r.options.capacity = capacity;
-        reply(r);
-    }
-
     static handle_record record(std::uint32_t capacity, bool async_ack = false)
     {
         handle_record h;
@@ -146,17 +137,27 @@ struct hub_rig {
         h.ack_delay = std::chrono::milliseconds{10};
         return h;
     }
+    void opened(operation_id id, protocol::channel_id channel,
+                protocol::channel_options const& options = record(100).wanted)
+    {
+        protocol::opened r;
+        r.id = id;
+        r.channel = channel;
+        r.options = options;
+        reply(r);
+    }
+
     /// A handle that is open at the node as `channel`.
     handle_key handle(std::string name, protocol::channel_id channel, handle_record h = record(100))
     {
         h.name = std::move(name);
-        auto const capacity = h.wanted.capacity;
+        auto const asked = h.wanted;
         auto const k = core.add_handle(std::move(h));
         auto const id = core.next_id();
         core.open(id, k, to(id), never);
         if (!core.is_open())
             core.on_open();
-        opened(id, channel, capacity);
+        opened(id, channel, asked);
         said();
         answered();
         return k;

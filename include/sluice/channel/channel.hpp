@@ -217,7 +217,7 @@ public:
     }
     /// Values buffered, and delivered without acknowledgement. Asks the node.
     std::uint64_t size() const { return state().size; }
-    std::uint32_t capacity() const noexcept { return core_->options().capacity; }
+    std::uint32_t capacity() const { return core_->in_force().capacity; }
     std::string const& name() const noexcept { return core_->name(); }
     channels::options const& options_used() const noexcept { return core_->options(); }
     client::executor get_executor() const { return core_->get_executor(); }
@@ -235,7 +235,8 @@ private:
     struct next_value {
         basic_channel of;
         milliseconds timeout;
-        template <class Token>
+        template <
+            boost::asio::completion_token_for<void(client::error_code, std::optional<T>)> Token>
         auto operator()(Token&& token) const
         {
             return of.async_recv(timeout, std::forward<Token>(token));

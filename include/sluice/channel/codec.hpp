@@ -2,6 +2,7 @@
 #pragma once
 
 #include <sluice/codec/types.hpp>
+#include <sluice/export.hpp>
 
 #include <boost/describe.hpp>
 #include <boost/json.hpp>
@@ -10,6 +11,14 @@
 #include <string_view>
 
 namespace sluice::channels {
+
+namespace detail {
+
+/// Not inlined into the caller: g++ 12 takes an insertion at the end of an empty vector for an
+/// overflow there.
+SLUICE_EXPORT void append_octets(bytes& to, void const* from, std::size_t size);
+
+}  // namespace detail
 
 /// Turns a `T` into octets and back. Both sides of a channel need codecs of the same name.
 ///
@@ -26,8 +35,7 @@ struct codec {
     static void encode(T const& value, bytes& out)
     {
         auto const text = boost::json::serialize(boost::json::value_from(value));
-        auto const* const first = reinterpret_cast<std::byte const*>(text.data());
-        out.insert(out.end(), first, first + text.size());
+        detail::append_octets(out, text.data(), text.size());
     }
     /// @throws boost::system::system_error
     static T decode(bytes_view octets)
@@ -44,7 +52,7 @@ struct codec<bytes> {
     static constexpr std::string_view name = "bytes";
     static void encode(bytes const& value, bytes& out)
     {
-        out.insert(out.end(), value.begin(), value.end());
+        detail::append_octets(out, value.data(), value.size());
     }
     static bytes decode(bytes_view octets) { return {octets.begin(), octets.end()}; }
 };
@@ -55,8 +63,7 @@ struct codec<std::string> {
     static constexpr std::string_view name = "text";
     static void encode(std::string const& value, bytes& out)
     {
-        auto const* const first = reinterpret_cast<std::byte const*>(value.data());
-        out.insert(out.end(), first, first + value.size());
+        detail::append_octets(out, value.data(), value.size());
     }
     static std::string decode(bytes_view octets)
     {

@@ -23,7 +23,8 @@ struct options {
     std::uint32_t tries_max = 10;  ///< deliveries that fail; then a dead letter. 0: no limit
     std::string dead_letter{};     ///< a queue of the node; empty: what is given up is dropped
 
-    bool create = true;  ///< false: errc::not_found if it is not there
+    /// false: errc::not_found if it is not there; its options are then taken as they are.
+    bool create = true;
     /// Acknowledgements are gathered and go out together, by count and at the latest after
     /// `async_ack_delay`: cheaper, and what was received last comes again after a crash. ack() then
     /// returns at once, and nobody learns that it came too late.

@@ -193,7 +193,7 @@ public:
     /// Completes with error_code and selected<Cases...>. Errors: as of basic_channel, with the
     /// case's place; errc::channel_closed for a send case, errc::other_connection,
     /// errc::handler_failed.
-    template <class Token>
+    template <boost::asio::completion_token_for<void(client::error_code, selected<Cases...>)> Token>
     auto operator()(Token&& token)
     {
         auto const ex = executor();
@@ -328,7 +328,7 @@ public:
         timeout_ = timeout;
         return std::move(*this);
     }
-    template <class Token>
+    template <boost::asio::completion_token_for<void(client::error_code, std::size_t)> Token>
     auto operator()(Token&& token)
     {
         auto const ex = all_.requests.front().channel->get_executor();

@@ -49,6 +49,8 @@ public:
 
     std::string const& name() const noexcept { return name_; }
     channels::options const& options() const noexcept { return options_; }
+    /// What the channel has, which with `create` off need not be what was asked for.
+    channel_protocol::channel_options in_force() const;
     client::executor get_executor() const;
 
     /// Kept for take_undecodable(); 16 at most, the oldest goes.
