@@ -148,7 +148,9 @@ void connection::on_protocol_header(bytes_view header)
         hex += digits[std::to_integer<unsigned>(b) >> 4];
         hex += digits[std::to_integer<unsigned>(b) & 15];
     }
-    refuse_header("the peer's first octets are " + hex + ", no protocol header of AMQP 1.0 [2.2]");
+    refuse_header("the peer's first octets are " + hex
+                  + (hex.starts_with("48545450") ? " (HTTP; is the port for ws:// or wss://?)" : "")
+                  + ", no protocol header of AMQP 1.0 [2.2]");
 }
 
 void connection::on_sasl_header()

@@ -72,6 +72,20 @@ void consider(sasl_preference& out, std::string_view name, sasl_means const& m, 
     }
 }
 
+std::string advice(sasl_preference const& p, std::span<std::string const> offered)
+{
+    auto const only_external = [](std::span<std::string const> names) {
+        return names.size() == 1 && names.front() == "EXTERNAL";
+    };
+    if (only_external(offered))
+        return "; the peer wants a certificate of this side's (tls.cert_file)";
+    if (only_external(p.wanted))
+        return "; EXTERNAL is offered over TLS, and to who shows a certificate (tls.cert_file)";
+    if (contains(p.wanted, "ANONYMOUS"))
+        return "; give a user and a password if the peer wants them";
+    return "; leave the credentials out, or let the peer offer another one";
+}
+
 }  // namespace
 
 std::span<std::string_view const> sasl_known() noexcept { return known; }
@@ -110,10 +124,7 @@ std::string_view sasl_choose(sasl_preference const& p, std::span<std::string con
              + joined(p.wanted);
     if (!p.remark.empty())
         *fault += "; " + p.remark;
-    if (p.wanted == std::vector<std::string>{"ANONYMOUS"})
-        *fault += "; give a user and a password if the peer wants them";
-    else
-        *fault += "; leave the credentials out, or let the peer offer another one";
+    *fault += advice(p, offered);
     return {};
 }
 

@@ -198,10 +198,17 @@ error_code tls_core::outcome(int returned, readiness& needs)
     case SSL_ERROR_SSL: {
         auto const why = tls_error(ERR_peek_last_error());
         ERR_clear_error();
-        return why;
+        return why == tls_truncated() ? cut_off() : why;
     }
-    default: return io_ ? io_ : tls_truncated();
+    default: return io_ ? io_ : cut_off();
     }
+}
+
+/// With TLS 1.3 a client is done before the server has looked at its certificate, and some servers
+/// (Broker-J 10.1.0) then hang up without an alert.
+error_code tls_core::cut_off() const noexcept
+{
+    return server() || read_any_ ? tls_truncated() : tls_dropped_at_once();
 }
 
 /// As many records as there are and fit, so that who gets less than it asked for may wait.
@@ -217,6 +224,7 @@ std::size_t tls_core::read_some(asio::mutable_buffer into, error_code& ec)
         auto const returned = SSL_read_ex(ssl_.get(), to + all, into.size() - all, &n);
         if (returned == 1) {
             all += n;
+            read_any_ = true;
             continue;
         }
         ec = outcome(returned, read_needs_);

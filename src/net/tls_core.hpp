@@ -55,6 +55,7 @@ private:
     /// What a call of OpenSSL's came to, if not success: would_block (and sets `needs`), or the
     /// end.
     error_code outcome(int returned, readiness& needs);
+    error_code cut_off() const noexcept;
 
     std::unique_ptr<byte_stream> inner_;
     tls_context_ptr context_;
@@ -71,6 +72,7 @@ private:
     readiness write_needs_ = readiness::write;
     bool dry_ = false;  // OpenSSL holds no octet that could be had without reading
     bool shaken_ = false;
+    bool read_any_ = false;  // since the handshake
     bool ended_ = false;     // the stream underneath
     bool flushing_ = false;  // our close_notify waits for room
     bool closed_ = false;

@@ -74,5 +74,6 @@ connect_result explain(handshake_fault const& f);
 /// For tls_category(): an alert received, or one of OpenSSL's reasons, as a value.
 error_code tls_error(unsigned long openssl) noexcept;
 error_code tls_truncated() noexcept;
+error_code tls_dropped_at_once() noexcept;  ///< the same, before the server's first octet
 
 }  // namespace sluice::net

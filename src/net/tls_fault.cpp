@@ -5,6 +5,7 @@ namespace sluice::net {
 namespace {
 
 constexpr int value_truncated = 1;
+constexpr int value_dropped_at_once = 2;
 constexpr int value_alert = 0x100;     // and the alert's number
 constexpr int value_reason = 0x10000;  // and OpenSSL's
 
@@ -99,7 +100,10 @@ std::string check_text(verify_fault const& v, std::string const& wanted, bool se
     case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
         return whose + " is self-signed and not trusted here; put it into " + trust
                + " if it is the peer's";
-    case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
+    case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:  // the peer sends its CA's, too
+        return "the peer's certificate leads to the CA \"" + v.subject
+               + "\", which is not trusted here; put that CA into " + trust
+               + " if you know it to be the peer's";
     case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
     case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
     case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
@@ -183,6 +187,10 @@ public:
         if (value == value_truncated)
             return "the transport ended without TLS's close_notify: it was cut off, and something "
                    "may be missing";
+        if (value == value_dropped_at_once)
+            return "the peer hung up after TLS's handshake before it said anything (no "
+                   "close_notify); it may want a certificate of this side's, or another one "
+                   "(tls.cert_file); its log may say why";
         if (value >= value_reason) {
             auto const* const text = ERR_reason_error_string(
                 ERR_PACK(ERR_LIB_SSL, 0, static_cast<unsigned long>(value - value_reason)));
@@ -276,6 +284,8 @@ error_code tls_error(unsigned long openssl) noexcept
 }
 
 error_code tls_truncated() noexcept { return {value_truncated, tls_category()}; }
+
+error_code tls_dropped_at_once() noexcept { return {value_dropped_at_once, tls_category()}; }
 
 boost::system::error_category const& tls_category() noexcept
 {

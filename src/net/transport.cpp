@@ -44,7 +44,8 @@ protected:
             if (!ec)
                 self->finish({to_boost(error::timed_out),
                               self->doing_ + " with " + self->where_ + " did not end within "
-                                  + std::to_string(self->timeout_.count()) + " ms",
+                                  + std::to_string(self->timeout_.count())
+                                  + " ms; is that what is spoken on this port?",
                               nullptr});
         });
     }

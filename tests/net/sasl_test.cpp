@@ -135,6 +135,17 @@ TEST(SaslChoice, WithoutACommonMechanismBothListsAreNamed)
     EXPECT_THAT(fault, HasSubstr("offers none"));
 }
 
+TEST(SaslChoice, WhatWouldHelpIsNamed)
+{
+    std::string fault;
+    EXPECT_EQ(sasl_choose(sasl_prefer(with_password), names{"EXTERNAL"}, &fault), "");
+    EXPECT_THAT(fault, HasSubstr("wants a certificate of this side's"));
+    EXPECT_EQ(sasl_choose(sasl_prefer({}, names{"EXTERNAL"}), names{"PLAIN"}, &fault), "");
+    EXPECT_THAT(fault, HasSubstr("to who shows a certificate"));
+    EXPECT_EQ(sasl_choose(sasl_prefer({.certificate = true}), names{"PLAIN"}, &fault), "");
+    EXPECT_THAT(fault, HasSubstr("give a user and a password"));
+}
+
 TEST(SaslChoice, NamesAreComparedExactly)
 {
     EXPECT_EQ(sasl_choose(sasl_prefer(with_password), names{"plain", "PLAIN2"}), "");

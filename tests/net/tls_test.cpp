@@ -155,6 +155,17 @@ TEST(Tls, AnEndWithoutCloseNotifyIsToldAsTruncation)
     EXPECT_EQ(why_lost(r.client_reader.end), error::connection_lost);
 }
 
+// With TLS 1.3 it has not seen the client's certificate yet when the client is done.
+TEST(Tls, AServerThatHangsUpBeforeItSaysAnythingMayWantACertificate)
+{
+    ready_rig r;
+    r.to_client->end(r.io);
+    EXPECT_EQ(r.client_reader.all(), "");
+    EXPECT_NE(r.client_reader.end.message().find("may want a certificate"), std::string::npos)
+        << r.client_reader.end.message();
+    EXPECT_EQ(why_lost(r.client_reader.end), error::connection_lost);
+}
+
 TEST(Tls, AnEndInTheMiddleOfARecordIsTruncationToo)
 {
     ready_rig r;

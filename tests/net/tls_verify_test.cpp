@@ -104,6 +104,16 @@ TEST(TlsVerify, ACertificateOfAnUnknownCaIsRefusedAndTheCaNamed)
     EXPECT_THAT(refused_by_client(system), HasSubstr("not trusted here"));
 }
 
+TEST(TlsVerify, ACaThatIsSentAlongIsNamedAsTheOneToTrust)
+{
+    tls_rig r;
+    authority const other{"Other CA"};
+    auto with_ca = other.issue();
+    with_ca.certificate += other.pem();
+    r.use(with_ca);
+    EXPECT_THAT(refused_by_client(r), HasSubstr("leads to the CA \"CN=Other CA,O=Sluice\", which"));
+}
+
 TEST(TlsVerify, ACertificateForClientsIsNoServers)
 {
     tls_rig r{{.usage = "clientAuth"}};
