@@ -100,11 +100,16 @@ void listener_core::tell_failed(std::string text)
     if (!options_.on_handshake_failed || untold_->load(std::memory_order_relaxed) >= untold_max)
         return;
     untold_->fetch_add(1, std::memory_order_relaxed);
-    boost::asio::post(completions_->get_executor(), [tell = options_.on_handshake_failed,
-                                                     untold = untold_, text = std::move(text)] {
-        untold->fetch_sub(1, std::memory_order_relaxed);
-        tell(text);
-    });
+    boost::asio::post(completions_->get_executor(),
+                      [container = container_, tell = options_.on_handshake_failed,
+                       untold = untold_, text = std::move(text)] {
+                          untold->fetch_sub(1, std::memory_order_relaxed);
+                          try {
+                              tell(text);
+                          } catch (...) {
+                              container->report(std::current_exception());
+                          }
+                      });
 }
 
 void listener_core::begin(std::unique_ptr<net::byte_stream> stream, clock_time spent)

@@ -48,20 +48,25 @@ TEST(ClientTls, AListenerTellsOfHandshakesThatFailedAndTakesANewCertificate)
     authority const ca;
     authority const other{"Other CA"};
     std::promise<std::string> told;
+    std::promise<void> thrown;
     std::atomic<bool> first{true};
-    client::container server;
+    client::container server{
+        client::container_options{.on_exception = [&](std::exception_ptr) { thrown.set_value(); }}};
     client::container container;
     client::connection_options o;
     o.tls.ca_file = other.pem();
     auto lo = options_for(ca);
     lo.on_handshake_failed = [&](std::string const& text) {
-        if (first.exchange(false))
-            told.set_value(text);
+        if (!first.exchange(false))
+            return;
+        told.set_value(text);
+        throw std::runtime_error{"what it throws ends no thread"};
     };
     auto const listener = server.listen("127.0.0.1", 0, lo);
     auto const url = "amqps://127.0.0.1:" + std::to_string(listener.port());
     EXPECT_THROW(container.connect(url, o), boost::system::system_error);
     EXPECT_THAT(told.get_future().get(), HasSubstr("does not trust the CA"));
+    thrown.get_future().wait();
     EXPECT_FALSE(listener.reload_tls(*options_for(other).tls));
     EXPECT_TRUE(container.connect(url, o).valid());
     EXPECT_FALSE(listener.reload_tls());
