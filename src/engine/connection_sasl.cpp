@@ -71,7 +71,9 @@ void connection::on_sasl_frame(bytes_view body)
         struct sasl_outcome o;
         if (!decode_sasl(body, o))
             return;
-        return on_sasl_outcome(o);
+        // Before a choice nobody has shown anything: it may be refused, and not be well.
+        if (sasl_ == sasl_step::wait_challenge || o.code != sasl_code::ok)
+            return on_sasl_outcome(o);
     }
     error_ = {.condition = condition::illegal_state,
               .description = "SASL frame with descriptor " + std::to_string(descriptor)

@@ -119,6 +119,7 @@ TEST(SaslInitiator, RefusesFramesOutOfTurn)
     };
     for (auto const& play : std::initializer_list<script>{
              [](engine_peer& p) { p.send_sasl(sasl_challenge{}); },
+             [](engine_peer& p) { p.send_sasl(sluice::sasl_outcome{.code = sasl_code::ok}); },
              [](engine_peer& p) { p.send_sasl(sasl_init{.mechanism = "PLAIN"}); },
              [](engine_peer& p) { offer(p, {"PLAIN"}); },
              [&](engine_peer& p) { init(p), offer(p, {"PLAIN"}); },
