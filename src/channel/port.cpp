@@ -46,6 +46,18 @@ registry& all_ports()
     return *all;
 }
 
+/// The call that a request belongs to, if the node may find it too large; else 0.
+operation_id id_of(bytes const& request)
+{
+    constexpr std::size_t small = 4'096;
+    protocol::request r;
+    std::string fault;
+    if (request.size() < small || decode(request, r, fault))
+        return 0;
+    auto const* const s = std::get_if<protocol::select>(&r);
+    return s ? s->id : 0;
+}
+
 /// What is worth another attempt while the connection lives.
 bool may_pass(client::error_code code)
 {
@@ -86,12 +98,22 @@ port::~port()
 }
 
 /// Requests go out in the order in which they were made, so under the lock; nothing there waits or
-/// runs anybody's code.
+/// runs anybody's code. None is ever given up, for nobody would notice: a call has its own
+/// deadline.
 void port::leave(std::unique_lock<std::mutex> lock)
 {
-    for (auto& r : core_.take_requests())
-        sender_.async_send(client::encoded_message{std::move(r)}, {.settled = true},
-                           [keep = links_](client::error_code, client::outcome const&) {});
+    for (auto& r : core_.take_requests()) {
+        auto const id = id_of(r);
+        sender_.async_send(
+            client::encoded_message{std::move(r)}, {.settled = true, .timeout = client::no_timeout},
+            [keep = links_, weak = weak_from_this(), id](client::error_code code,
+                                                         client::outcome const&) {
+                auto const too_large = make_error_code(sluice::error::message_size_exceeded);
+                auto const self = id != 0 && code == too_large ? weak.lock() : nullptr;
+                if (self)
+                    self->with([&](port_core& core, time_point) { core.refuse(id, too_large); });
+            });
+    }
     auto done = core_.take_finished();
     auto const next = std::min(core_.next_time(), again_);
     if (next < armed_) {

@@ -245,6 +245,12 @@ void port_core::cancel(operation& o, std::error_code why, time_point now)
         send(protocol::cancel{.id = o.id});
 }
 
+void port_core::refuse(operation_id id, std::error_code why)
+{
+    if (auto* const o = find(id))
+        fail(*o, why, 0);
+}
+
 /// The node does not say in time whether it was done.
 void port_core::abandon(operation& o)
 {

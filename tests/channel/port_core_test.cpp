@@ -60,6 +60,22 @@ TEST_F(PortCore, SendsBeyondTheWindowWaitHereInTheirOrder)
     EXPECT_EQ(said(), "select#" + std::to_string(ids[61]) + " send(1,62,61)");
 }
 
+TEST_F(PortCore, ACallWhoseRequestNeverFitsTheNodeFailsAndMakesRoomForTheNext)
+{
+    auto const k = handle("c", 1);
+    std::vector<operation_id> ids;
+    for (int i = 0; i < 61; ++i) ids.push_back(send(k, std::to_string(i)));
+    said();
+    core.refuse(ids[0], make_error_code(sluice::error::message_size_exceeded));
+    EXPECT_EQ(said(), "select#" + std::to_string(ids[60]) + " send(1,61,60)");
+    answered();
+    EXPECT_EQ(got.at(ids[0]).code, sluice::error::message_size_exceeded);
+    EXPECT_EQ(got.at(ids[0]).text, "channel 'c'");
+    core.refuse(ids[0],
+                make_error_code(sluice::error::message_size_exceeded));  // nobody's any more
+    EXPECT_EQ(answered(), "");
+}
+
 TEST_F(PortCore, ATryDoesNotWaitBehindParkedSends)
 {
     auto const k = handle("c", 1);

@@ -62,6 +62,8 @@ public:
     void stat(operation_id id, handle_key h, std::unique_ptr<sink> to, time_point due);
     void settle(operation_id id, handle_key h, std::uint64_t generation, protocol::settle what,
                 std::unique_ptr<sink> to, time_point due);
+    /// Its request could not be sent, and never can: so that it does not wait for ever.
+    void refuse(operation_id id, std::error_code why);
     /// Unknown ones are ignored.
     void cancel(operation_id id, std::error_code why, time_point now);
 
