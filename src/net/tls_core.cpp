@@ -49,11 +49,16 @@ tls_core::tls_core(std::unique_ptr<byte_stream> inner, tls_context_ptr context, 
 void tls_core::want_host()
 {
     error_code no_address;
-    asio::ip::make_address(host_, no_address);
+    auto const address = asio::ip::make_address(host_, no_address);
     auto* const raw = ssl_.get();
     auto name = host_;
-    if (no_address && name.ends_with('.'))
+    if (no_address && name.size() > 1 && name.ends_with('.'))  // an empty one would allow any
         name.pop_back();
+    if (!no_address && address.is_v6()) {
+        auto six = address.to_v6();
+        six.scope_id(0);  // this machine's own business, in no certificate
+        name = six.to_string();
+    }
     if (no_address)
         SSL_set_tlsext_host_name(raw, name.c_str());
     if (!context_->verifies())

@@ -27,7 +27,8 @@ std::string refused_by_client(tls_rig& r)
 
 TEST(TlsVerify, TheRightNameAndTheRightAddressPass)
 {
-    for (auto const* const host : {"localhost", "LocalHost", "localhost.", "127.0.0.1", "::1"}) {
+    for (auto const* const host :
+         {"localhost", "LocalHost", "localhost.", "127.0.0.1", "::1", "::1%1"}) {
         tls_rig r{{.names = "DNS:localhost,IP:127.0.0.1,IP:::1"}};
         r.host = host;
         r.shake();
@@ -52,6 +53,13 @@ TEST(TlsVerify, AnotherNameIsRefusedAndBothAreNamed)
     EXPECT_THAT(refused_by_client(r), AllOf(HasSubstr("is not for 'localhost'"),
                                             HasSubstr("it is for broker.example.org, 192.0.2.1"),
                                             HasSubstr("tls.server_name")));
+}
+
+TEST(TlsVerify, ADotAloneIsNoNameThatAnyCertificateHas)
+{
+    tls_rig r{{.names = "DNS:localhost"}};
+    r.host = ".";
+    EXPECT_THAT(refused_by_client(r), HasSubstr("is not for '.'"));
 }
 
 TEST(TlsVerify, AnAddressIsHeldAgainstAddressesAndNeverAgainstNames)
