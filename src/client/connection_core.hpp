@@ -128,6 +128,8 @@ public:
     bool recovers() const noexcept { return options_.reconnect.has_value(); }
     /// There is no engine now, or none that is open, but there will be.
     bool away() const noexcept { return phase() == detail::phase::recovering; }
+    /// The cause, if it is being closed for one of its own and not because a user wants it.
+    failure_ptr why_closing() const;
     /// The connection ends for a cause that trying again may cure, so nothing on it ends.
     bool is_curable(std::error_code code);
     void add(std::shared_ptr<session_core> s) { sessions_.push_back(std::move(s)); }

@@ -82,6 +82,13 @@ void connection_core::act_on_audit()
     failure_text_ = "the auditor of the connection to " + where() + " found: " + text;
 }
 
+failure_ptr connection_core::why_closing() const
+{
+    return phase() == detail::phase::closing && failure_code_
+               ? make_failure(failure_code_, failure_text_)
+               : nullptr;
+}
+
 void connection_core::on_stream_end(error_code ec)
 {
     if (ended())

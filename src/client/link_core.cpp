@@ -225,6 +225,8 @@ std::shared_ptr<notice_channel<detach_notice>> link_core::detaches()
 
 failure_ptr link_core::closed_locally() const
 {
+    if (auto why = core().why_closing())
+        return why;
     return make_failure(make_error_code(sluice::error::closed_locally),
                         refers_to() + " closed by this side");
 }

@@ -159,9 +159,10 @@ void sender_core::queue(send_request& s)
     if (!s.begin())
         return drop(s, make_error_code(sluice::error::operation_aborted),
                     refers_to() + ": send cancelled");
-    if (closes())
-        return drop(s, make_error_code(sluice::error::closed_locally),
-                    refers_to() + " closed by this side");
+    if (closes()) {
+        auto const why = closed_locally();
+        return drop(s, why->code, why->text);
+    }
     if (s.only_with_credit && (away() || engine()->free_credit() == 0))
         return drop(s, make_error_code(sluice::error::no_credit), refers_to());
     if (core().away() && engine::kind_of({s.state}) == outcome_kind::transactional)
