@@ -228,7 +228,8 @@ void port::open_if_complete(std::unique_lock<std::mutex> lock)
     failures_ = 0;
     links_ = std::make_shared<links const>(links{session_, sender_, receiver_});
     // What the receiver does not notice: that the peer has detached the sender alone.
-    sender_.detached().async_next(
+    detached_ = sender_.detached();
+    detached_.async_next(
         [weak = weak_from_this(), attempt = attempt_](client::error_code, auto const&) {
             if (auto const self = weak.lock())
                 self->failed(attempt, make_error_code(sluice::error::link_detached_by_peer),

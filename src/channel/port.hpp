@@ -66,7 +66,8 @@ private:
         client::receiver receiver;
     };
     std::shared_ptr<links const> links_;
-    std::string name_;           // of both links
+    client::notifications<client::detach_notice> detached_;  // of sender_; heard while it is held
+    std::string name_;                                       // of both links
     std::uint64_t attempt_ = 0;  // which links; what comes from earlier ones is ignored
     bool was_open_ = false;
     unsigned failures_ = 0;  // since the links were there
