@@ -117,9 +117,17 @@ user_file::user_file(std::string path, bool may_be_new) : path_{std::move(path)}
     folder_ = std::filesystem::path{path_}.parent_path().string();
     if (folder_.empty())
         folder_ = ".";
+    // A constructor that throws is not followed by the destructor, and the lock would stay.
+    auto const give_up = [this](std::string what) {
+        auto const why = errno;
+        if (lock_ >= 0)
+            ::close(lock_);
+        errno = why;
+        fail(std::move(what));
+    };
     lock_ = ::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (lock_ < 0 || ::flock(lock_, LOCK_EX) != 0)
-        fail("cannot open the folder " + folder_);
+        give_up("cannot open the folder " + folder_);
     std::ifstream in{path_, std::ios::binary};
     if (!in && errno == ENOENT && may_be_new) {
         is_new_ = true;
@@ -128,7 +136,7 @@ user_file::user_file(std::string path, bool may_be_new) : path_{std::move(path)}
     }
     text_.assign(std::istreambuf_iterator<char>{in}, {});
     if (!in)
-        fail("cannot read " + path_);
+        give_up("cannot read " + path_);
 }
 
 user_file::~user_file()
