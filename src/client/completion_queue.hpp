@@ -1,16 +1,14 @@
 // Answers on their way to the user's side: gathered, and run one after the other on one executor.
 #pragma once
 
+#include "client/handler_pool.hpp"
+
 #include <sluice/client/detail/reply.hpp>
 
-#include <exception>
-#include <functional>
 #include <memory>
 #include <mutex>
 
 namespace sluice::client::detail {
-
-using exception_sink = std::shared_ptr<std::function<void(std::exception_ptr)>>;
 
 /// One wake-up of the executor runs all that has gathered. Thread-safe, except defer() and flush().
 class completion_queue : public std::enable_shared_from_this<completion_queue> {

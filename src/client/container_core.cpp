@@ -86,7 +86,7 @@ container_core::container_core(container_options options)
       unique_prefix_{random_name()}
 {
     if (!options_.handler_executor)
-        pool_ = handler_pool::make(options_.handler_threads_max);
+        pool_ = handler_pool::make(options_.handler_threads_max, sink_);
     completions_ = make_completions();
     for (unsigned i = 0; i < std::max(options_.io_threads, 1u); ++i)
         io_.push_back(std::make_shared<io_thread>());

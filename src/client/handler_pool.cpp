@@ -22,8 +22,9 @@ thread_local pool_state const* worker_of = nullptr;
 /// Outlives the pool while one of its threads, perhaps the one that destroys the pool, is still at
 /// work.
 struct pool_state : std::enable_shared_from_this<pool_state> {
-    explicit pool_state(unsigned max)
-        : threads_max{std::max(max, 1u)},
+    pool_state(unsigned max, exception_sink exceptions)
+        : sink{std::move(exceptions)},
+          threads_max{std::max(max, 1u)},
           threads_usual{std::min(threads_max, std::max(std::thread::hardware_concurrency(), 2u))}
     {
     }
@@ -85,7 +86,11 @@ struct pool_state : std::enable_shared_from_this<pool_state> {
                 // The task may hold the last executor, and a strand needs its pool longer than
                 // that.
                 auto const keep = pool.lock();
-                t->run();
+                try {
+                    t->run();
+                } catch (...) {
+                    (*sink)(std::current_exception());
+                }
             }
             lock.lock();
         }
@@ -133,6 +138,7 @@ struct pool_state : std::enable_shared_from_this<pool_state> {
     }
 
     std::weak_ptr<handler_pool> pool;
+    exception_sink const sink;
     unsigned const threads_max;
     unsigned const threads_usual;
     std::mutex mutex;
@@ -150,13 +156,14 @@ struct pool_state : std::enable_shared_from_this<pool_state> {
     bool stopping = false;
 };
 
-handler_pool::handler_pool(unsigned threads_max) : state_{std::make_shared<pool_state>(threads_max)}
+handler_pool::handler_pool(unsigned threads_max, exception_sink sink)
+    : state_{std::make_shared<pool_state>(threads_max, std::move(sink))}
 {
 }
 
-std::shared_ptr<handler_pool> handler_pool::make(unsigned threads_max)
+std::shared_ptr<handler_pool> handler_pool::make(unsigned threads_max, exception_sink sink)
 {
-    std::shared_ptr<handler_pool> made{new handler_pool{threads_max}};
+    std::shared_ptr<handler_pool> made{new handler_pool{threads_max, std::move(sink)}};
     made->state_->pool = made;
     return made;
 }

@@ -4,6 +4,8 @@
 #include <boost/asio/execution.hpp>
 #include <boost/asio/execution_context.hpp>
 
+#include <exception>
+#include <functional>
 #include <memory>
 #include <utility>
 
@@ -20,6 +22,9 @@ protected:
     ~pool_task() = default;
 };
 
+/// Where what handlers throw goes.
+using exception_sink = std::shared_ptr<std::function<void(std::exception_ptr)>>;
+
 struct pool_state;
 
 /// Begins with no thread. Grows to the number of processors at once, and beyond only when a task
@@ -30,7 +35,10 @@ struct pool_state;
 class handler_pool : public boost::asio::execution_context,
                      public std::enable_shared_from_this<handler_pool> {
 public:
-    static std::shared_ptr<handler_pool> make(unsigned threads_max);
+    /// @param sink gets what a task throws that was not the library's, such as a handler on a
+    /// strand
+    ///     of its user's over the pool; does not throw
+    static std::shared_ptr<handler_pool> make(unsigned threads_max, exception_sink sink);
     ~handler_pool();
 
     class executor_type;
@@ -42,7 +50,7 @@ public:
     unsigned threads() const;
 
 private:
-    explicit handler_pool(unsigned threads_max);
+    handler_pool(unsigned threads_max, exception_sink sink);
 
     template <class F>
     class task_of final : public pool_task {

@@ -3,6 +3,7 @@
 #include "support/client_rig.hpp"
 
 #include <boost/asio/post.hpp>
+#include <boost/asio/strand.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <gtest/gtest.h>
 
@@ -108,6 +109,28 @@ TEST(Executors, AHandlersThreadMayBeTheUsersOwn)
         EXPECT_EQ(get(ran.get_future()), pool_thread);
     }
     pool.join();
+}
+
+TEST(Executors, WhatIsThrownOnAStrandOfTheUsersGoesToTheContainerAndEndsNoThread)
+{
+    std::promise<std::string> thrown;
+    client::container_options options;
+    options.on_exception = [&](std::exception_ptr e) {
+        try {
+            std::rethrow_exception(e);
+        } catch (std::exception const& x) {
+            thrown.set_value(x.what());
+        }
+    };
+    sessions_rig rig{1, options};
+    auto const strand = boost::asio::make_strand(rig.sessions[0].get_executor());
+    boost::asio::post(strand, [] { throw std::runtime_error{"oops"}; });
+    auto text = thrown.get_future();
+    EXPECT_EQ(get(text), "oops");
+    std::promise<void> next;
+    boost::asio::post(strand, [&] { next.set_value(); });
+    auto went_on = next.get_future();
+    get(went_on);
 }
 
 TEST(Executors, AnswersOfOneSessionComeInOrder)
