@@ -32,6 +32,7 @@ connection_core::connection_core(std::shared_ptr<container_core> container,
       completions_{container_->make_completions()},
       options_{std::move(options)},
       urls_{std::move(where)},
+      feed_{make_feed()},
       timer_{io_->context()}
 {
     user_ = options_.user;
@@ -50,6 +51,7 @@ connection_core::connection_core(std::shared_ptr<container_core> container,
       io_{std::move(io)},
       completions_{container_->make_completions()},
       options_{options_of(*listener)},
+      feed_{make_feed()},
       timer_{io_->context()},
       server_{std::make_unique<server_side>()}
 {
@@ -106,15 +108,6 @@ void connection_core::wake() noexcept
 {
     if (!scheduled_.exchange(true, std::memory_order_seq_cst))
         boost::asio::post(io_->context(), [self = shared_from_this()] { self->run_turn(); });
-}
-
-connection_counters connection_core::counters() const noexcept
-{
-    auto const at = [this](std::size_t i) { return published_[i].load(std::memory_order_relaxed); };
-    return {.bytes_received = at(0),
-            .bytes_written = at(1),
-            .frames_received = at(2),
-            .frames_written = at(3)};
 }
 
 std::shared_ptr<session_core> connection_core::default_session(

@@ -7,8 +7,10 @@
 #include "client/container_core.hpp"
 #include "client/deadline_queue.hpp"
 #include "client/endpoint.hpp"
+#include "client/observing.hpp"
 #include "client/recovery.hpp"
 #include "client/request.hpp"
+#include "client/tally.hpp"
 
 #include <sluice/client/connection.hpp>
 #include <sluice/client/notifications.hpp>
@@ -62,6 +64,8 @@ public:
     {
         return reconnects_.load(std::memory_order_relaxed);
     }
+    /// Whom to tell what happens; null where nobody observes.
+    observer_feed* observed() const noexcept { return feed_.get(); }
     /// Used from the next SASL exchange on.
     void set_credentials(std::string user, std::string password);
     std::shared_ptr<notice_channel<state_change>> state_changes();
@@ -135,6 +139,13 @@ public:
     void add(std::shared_ptr<session_core> s) { sessions_.push_back(std::move(s)); }
     void remove(session_core& s) noexcept;
     void on_ready(net::readiness which, error_code ec) override;
+    tally& counted() noexcept { return tally_; }
+    /// One value of a session's counters, by its place, has grown.
+    void count_session(std::size_t at, std::uint64_t more) noexcept
+    {
+        auto& value = of_sessions_[at];
+        value.store(value.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
+    }
 
 private:
     class connect_request;
@@ -152,6 +163,7 @@ private:
     void arm_timer();
     void on_timer();
     void publish() noexcept;
+    std::shared_ptr<observer_feed> make_feed() const;
     void trace(engine::frame_trace& direction, bytes_view octets);
 
     void read();
@@ -248,6 +260,9 @@ private:
     std::mutex default_session_mutex_;
     std::shared_ptr<session_core> default_session_;
     std::atomic<std::uint64_t> published_[4]{};
+    std::atomic<std::uint64_t> of_sessions_[session_counter_count]{};
+    tally tally_;
+    std::shared_ptr<observer_feed> const feed_;
     std::atomic<std::uint64_t> reconnects_{0};
     std::optional<std::string> user_;  // guarded by default_session_mutex_, as is the password
     std::optional<std::string> password_;

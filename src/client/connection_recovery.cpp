@@ -95,7 +95,10 @@ void connection_core::come_back()
 
 void connection_core::tell_state(connection_state state, failure_ptr why)
 {
-    states_.publish({.state = state, .why = why, .reconnects = reconnects()});
+    state_change const to{.state = state, .why = why, .reconnects = reconnects()};
+    states_.publish(to);
+    if (feed_)
+        feed_->tell(observed_state{where(), to});
     if (state != connection_state::closed)
         return;
     states_.close(why);

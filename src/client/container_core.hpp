@@ -59,6 +59,7 @@ public:
     std::string const& id() const noexcept { return id_; }
     bool tracing() const noexcept { return tracing_; }
     completion_queue& completions() noexcept { return *completions_; }
+    std::shared_ptr<client::observer> const& observer() const noexcept { return options_.observer; }
     /// A queue whose handlers run one after the other.
     std::shared_ptr<completion_queue> make_completions() const;
 

@@ -234,6 +234,7 @@ void delivery_core::serve_reader()
     auto const n = std::min(body.size(), r->into().size());
     std::memcpy(r->into().data(), body.data(), n);
     link->engine()->consume(*incoming, n);
+    link->counted().add(tally::got_octets, n);
     reading_ = nullptr;
     r->finish({}, nullptr, n);
 }

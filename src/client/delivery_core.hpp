@@ -61,8 +61,9 @@ public:
     bool settled = false;  // by the sender, before it came
     std::atomic<bool> answered{false};
     std::atomic<bool> stale{false};  // its link came back without it
-    bool away = false;    // strand: its link is lost, and the peer has not sent it again yet
-    bool stated = false;  // strand: answered, and held until the sender has settled it
+    bool away = false;     // strand: its link is lost, and the peer has not sent it again yet
+    bool stated = false;   // strand: answered, and held until the sender has settled it
+    bool counted = false;  // strand: the answer
     outcome_kind answer_kind = outcome_kind::none;
     bytes answer_state;
     delivery_core* next_in_inbox = nullptr;

@@ -53,6 +53,18 @@ protected:
         std::lock_guard const lock{mutex_};
         guarded = std::move(value);
     }
+    template <class T>
+    std::shared_ptr<T> shared(std::shared_ptr<T> const& guarded) const
+    {
+        std::lock_guard const lock{mutex_};
+        return guarded;
+    }
+    template <class T>
+    void set_shared(std::shared_ptr<T>& guarded, std::shared_ptr<T> value)
+    {
+        std::lock_guard const lock{mutex_};
+        guarded = std::move(value);
+    }
 
 private:
     mutable std::mutex mutex_;

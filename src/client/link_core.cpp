@@ -179,7 +179,8 @@ private:
 link_core::link_core(std::shared_ptr<session_core> session, std::shared_ptr<session_core> user,
                      std::shared_ptr<connection_core> connection_user, link_options const& options,
                      char const* kind)
-    : session_{std::move(session)},
+    : tally_{&session->counted()},
+      session_{std::move(session)},
       session_user_{std::move(user)},
       connection_user_{std::move(connection_user)},
       name_{options.name.empty() ? session_->connection()->container().unique_name(kind)
@@ -243,6 +244,8 @@ void link_core::handle(engine::event const& e)
         if (phase() == detail::phase::opening)
             set_phase(detail::phase::open);
         set_text(address_, remote_address(*e.link));
+        if (core().observed())
+            tell_attached();
         core().deadlines().disarm(again_);
         attached_at_ = core().now();
         away_ = false;
@@ -265,12 +268,11 @@ void link_core::on_detach(std::error_code code)
         return on_ended(failure());
     auto error = engine_link_->error();
     if (is_curable(error)) {
-        if (detaches_.wanted())
-            detaches_.publish(
-                {.why = make_failure(code ? code
-                                          : make_error_code(sluice::error::link_detached_by_peer),
-                                     refers_to() + " detached by the peer", error),
-                 .comes_back = true});
+        if (detaches_.wanted() || core().observed())
+            tell_detached({.why = make_failure(
+                               code ? code : make_error_code(sluice::error::link_detached_by_peer),
+                               refers_to() + " detached by the peer", error),
+                           .comes_back = true});
         lose(false);
         return try_later();
     }
@@ -342,7 +344,7 @@ void link_core::fail(failure_ptr why)
         return;
     auto const self = shared_from_this();
     set_ended(why);
-    detaches_.publish({.why = why, .comes_back = false});
+    tell_detached({.why = why, .comes_back = false});
     detaches_.close(why);
     on_detached(why);
     settle_calls(why);

@@ -27,6 +27,8 @@ public:
     void start_close(amqp_error why, reply_ptr<> r);
     void abandon(std::shared_ptr<link_core> self);
     std::shared_ptr<notice_channel<detach_notice>> detaches();
+    /// What the observer is told of it.
+    link_facts facts() const;
 
     // ---- strand
 
@@ -42,6 +44,7 @@ public:
     /// A link that the peer attached is this one's from here on.
     void adopt(engine::link& l);
     virtual void publish() noexcept = 0;
+    tally& counted() noexcept { return tally_; }
     /// After the events at hand: see connection_core::stir().
     virtual void on_stirred() {}
 
@@ -82,6 +85,7 @@ protected:
     /// Octets that an attach's unsettled map may have.
     std::size_t unsettled_room() const;
     virtual std::string refers_to() const = 0;  // "sender to 'q'"
+    virtual sluice::role side() const noexcept = 0;
 
     // What the two ends do differently.
     virtual result<engine::link*> attach(engine::session& on) = 0;
@@ -100,6 +104,7 @@ protected:
     virtual void on_released() {}                          // the engine's link goes now
 
     engine::link* engine_link_ = nullptr;
+    tally tally_;
 
 private:
     /// A detach without an error may be the first half of an end or close with one: Broker-J 10.1
@@ -127,12 +132,15 @@ private:
     void on_again();
     void try_later();
     void settle_calls(failure_ptr const& why);
+    void tell_attached();
+    void tell_detached(detach_notice what);
 
     std::shared_ptr<session_core> session_;
     std::shared_ptr<session_core> session_user_;
     std::shared_ptr<connection_core> connection_user_;
     std::string name_;
     std::string address_;  // guarded by endpoint
+    link_facts facts_;     // guarded by endpoint; null where nobody observes
     milliseconds timeout_;
     attach_request* attach_ = nullptr;
     request_list closing_;

@@ -27,6 +27,7 @@ void receiver::request_flow(bool echo) const
 std::string const& receiver::name() const noexcept { return core_->name(); }
 std::string receiver::address() const { return core_->address(); }
 std::uint32_t receiver::credit() const noexcept { return core_->credit(); }
+receiver_counters receiver::counters() const noexcept { return core_->counters(); }
 notifications<detach_notice> receiver::detached() const
 {
     return notifications<detach_notice>{core_->detaches()};

@@ -143,12 +143,6 @@ void receiver_core::apply_credit(std::uint64_t what)
         r->request_flow((what & echo) != 0);
 }
 
-void receiver_core::publish() noexcept
-{
-    if (engine())
-        credit_.store(engine()->credit(), std::memory_order_relaxed);
-}
-
 // ---- deliveries
 
 void receiver_core::on_event(engine::event const& e)
@@ -195,6 +189,7 @@ void receiver_core::on_aborted(engine::incoming_delivery& d)
     if (auto* const record = static_cast<delivery_core*>(d.context))
         record->on_part(make_error_code(sluice::error::delivery_aborted));
     std::erase(backlog_, &d);
+    tally_.add(tally::got_aborted);
     std::ignore = engine()->settle(d, {});
 }
 
@@ -228,6 +223,7 @@ delivery_core* receiver_core::make_record(engine::incoming_delivery& d)
     if (records_)
         records_->previous_record = record;
     records_ = record;
+    count_arrival(*record);
     return record;
 }
 
@@ -239,6 +235,7 @@ void receiver_core::remove_record(delivery_core& d) noexcept
     if (d.next_record)
         d.next_record->previous_record = d.previous_record;
     d.next_record = d.previous_record = nullptr;
+    count_gone();
     d.unlist();
 }
 
@@ -311,6 +308,7 @@ void receiver_core::settle(delivery_core& d)
 {
     auto* const r = engine();
     auto* const incoming = d.incoming;
+    count_answer(d);
     if (d.away && !d.stated) {  // said when the peer sends it again
         d.stated = true;
         d.ref();

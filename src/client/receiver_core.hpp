@@ -26,6 +26,7 @@ public:
     void start_drain(reply_ptr<> r);
     void credit_request(std::uint64_t what, std::uint32_t value);
     std::uint32_t credit() const noexcept { return credit_.load(std::memory_order_relaxed); }
+    receiver_counters counters() const noexcept;
 
     // ---- strand
 
@@ -52,6 +53,7 @@ private:
     {
         return "receiver from " + quoted_address(options_.source);
     }
+    sluice::role side() const noexcept override { return role::receiver; }
     result<engine::link*> attach(engine::session& on) override;
     engine::link_options to_engine() const override;
     std::string remote_address(engine::link const& l) const override;
@@ -83,6 +85,9 @@ private:
     void on_delivery(engine::incoming_delivery& d);
     void on_aborted(engine::incoming_delivery& d);
     delivery_core* make_record(engine::incoming_delivery& d);
+    void count_arrival(delivery_core const& d);
+    void count_gone() noexcept;
+    void count_answer(delivery_core& d) noexcept;
     void move_to_inbox(bool all = false);
     void serve();
     void close_when_idle();
@@ -92,6 +97,7 @@ private:
 
     receiver_options options_;
     std::atomic<std::uint32_t> credit_{0};
+    std::atomic<std::uint64_t> held_{0};    // all records
     std::atomic<std::uint32_t> drains_{0};  // under way: credit waits its turn behind them
 
     std::mutex mutex_;  // of what follows

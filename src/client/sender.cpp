@@ -60,6 +60,7 @@ std::string const& sender::name() const noexcept { return core_->name(); }
 std::string sender::address() const { return core_->address(); }
 std::uint32_t sender::credit() const noexcept { return core_->credit(); }
 std::size_t sender::outstanding() const noexcept { return core_->outstanding(); }
+sender_counters sender::counters() const noexcept { return core_->counters(); }
 notifications<send_result> sender::outcomes() const
 {
     return notifications<send_result>{core_->results()};

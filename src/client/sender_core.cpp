@@ -113,6 +113,8 @@ void sender_core::start_send(encoded_message m, send_options const& options, boo
 
 void sender_core::start(send_request& s)
 {
+    if (core().observed())
+        s.started = std::chrono::steady_clock::now();
     if (outstanding_.fetch_add(1, std::memory_order_relaxed) >= options_.outstanding_max) {
         auto const why =
             make_failure(make_error_code(sluice::error::queue_full),
@@ -181,6 +183,7 @@ void sender_core::queue(send_request& s)
         core().deadlines().arm(s, s.timeout, core().now());
     } else if (without_credit_count_++ == 0) {
         without_credit_ = &s;
+        blocked_.start(core().now());
     }
 }
 
@@ -235,6 +238,8 @@ void sender_core::give_deadlines()
         if (s.open && !s.armed())
             core().deadlines().arm(s, s.timeout, core().now());
     }
+    if (without_credit_count_ == 0)
+        blocked_.stop(core().now());
 }
 
 void sender_core::cancel(send_request& s, std::error_code why)
@@ -262,6 +267,7 @@ void sender_core::answer_send(send_request& s, std::error_code code, failure_ptr
         core().deadlines().disarm(s);
     s.unbind();
     o.set_possible_duplicate(s.possible_duplicate);
+    count(s, code, o);
     if (results_.wanted())
         results_.publish({.code = code, .outcome = o});
     auto const left = outstanding_.fetch_sub(1, std::memory_order_relaxed) - 1;
@@ -278,7 +284,8 @@ void sender_core::forget(send_request& s) noexcept
     if (!s.has_credit && without_credit_count_ > 0 && s.delivery) {
         if (without_credit_ == &s)
             without_credit_ = static_cast<send_request*>(s.next_waiting);
-        --without_credit_count_;
+        if (--without_credit_count_ == 0)
+            blocked_.stop(core().now());
     }
     sends_.remove(s);
     if (s.stream)
@@ -300,6 +307,8 @@ void sender_core::on_event(engine::event const& e)
     case engine::event_kind::outcome:
     case engine::event_kind::sent: on_outcome(e, *s); break;
     case engine::event_kind::aborted:
+        if (s->open && e.outgoing->sent_bytes() > 0)
+            tally_.add(tally::sent_aborted);
         answer_send(*s, e.code,
                     e.code == sluice::error::closed_locally ? closed_locally()
                                                             : make_failure(e.code, refers_to()));
@@ -313,6 +322,8 @@ void sender_core::on_event(engine::event const& e)
 void sender_core::on_outcome(engine::event const& e, send_request& s)
 {
     auto const kind = e.outgoing->outcome();
+    if (s.stream)
+        s.streamed_octets = e.outgoing->sent_bytes();
     if (!e.final && (e.kind == engine::event_kind::sent || kind == outcome_kind::received))
         return;
     if (!e.final && kind == outcome_kind::transactional) {
@@ -357,6 +368,7 @@ void sender_core::on_released()
 {
     without_credit_ = nullptr;
     without_credit_count_ = 0;
+    blocked_.stop(core().now());
     while (auto* const r = static_cast<send_request*>(sends_.pop_front())) {
         if (r->stream)
             r->stream->set_send(nullptr);
@@ -370,12 +382,6 @@ void sender_core::close_when_idle()
 {
     if (outstanding() == 0)
         close_abandoned();
-}
-
-void sender_core::publish() noexcept
-{
-    if (engine())
-        credit_.store(engine()->free_credit(), std::memory_order_relaxed);
 }
 
 }  // namespace sluice::client::detail

@@ -23,6 +23,7 @@ public:
                     reply_ptr<outcome> r);
     body_stream start_stream(send_options const& options, std::size_t buffer_max);
     std::uint32_t credit() const noexcept { return credit_.load(std::memory_order_relaxed); }
+    sender_counters counters() const noexcept;
     std::size_t outstanding() const noexcept
     {
         return outstanding_.load(std::memory_order_relaxed);
@@ -49,6 +50,7 @@ private:
     {
         return "sender to " + quoted_address(options_.target);
     }
+    sluice::role side() const noexcept override { return role::sender; }
     result<engine::link*> attach(engine::session& on) override;
     engine::link_options to_engine() const override;
     std::string remote_address(engine::link const& l) const override;
@@ -69,6 +71,8 @@ private:
     void start(send_request& s);
     void drop(send_request& s, std::error_code code, std::string what);
     void forget(send_request& s) noexcept;
+    /// Any thread, if `code` is set.
+    void count(send_request const& s, std::error_code code, outcome const& o);
     void on_outcome(engine::event const& e, send_request& s);
     void give_deadlines();
     void close_when_idle();
@@ -80,6 +84,7 @@ private:
     send_request* without_credit_ =
         nullptr;  // the first of sends_ that has none, with all after it
     std::size_t without_credit_count_ = 0;
+    stopwatch blocked_;           // runs while there are such
     bool peer_keeps_ = false;     // the link, once it is away: so its last attach has said
     std::uint32_t next_tag_ = 0;  // of a link that may come back: none twice
     notice_board<send_result> results_;
@@ -106,6 +111,8 @@ public:
     bytes tag;
     bytes state;
     milliseconds timeout{0};
+    std::chrono::steady_clock::time_point started{};  // of the call, where somebody observes
+    std::uint64_t streamed_octets = 0;
     engine::outgoing_delivery* delivery = nullptr;
     std::uint32_t message_format = 0;
     bool settled = false;

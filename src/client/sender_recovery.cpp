@@ -50,6 +50,7 @@ void sender_core::on_lost()
 {
     without_credit_ = nullptr;
     without_credit_count_ = 0;
+    blocked_.stop(core().now());
     for (auto* r = sends_.front(); r;) {
         auto& s = static_cast<send_request&>(*r);
         r = r->next_waiting;
@@ -145,6 +146,7 @@ void sender_core::on_attached()
                 core().deadlines().arm(s, s.timeout, core().now());
         } else if (without_credit_count_++ == 0) {
             without_credit_ = &s;
+            blocked_.start(core().now());
         }
     }
     if (abandoned())

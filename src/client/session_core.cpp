@@ -170,7 +170,8 @@ session_core::session_core(std::shared_ptr<connection_core> connection,
       completions_{connection_->container().make_completions()},
       options_{std::move(options)},
       timeout_{options_.timeout.count() == 0 ? connection_->options().timeout : options_.timeout},
-      transactions_{std::make_shared<transaction_controller>()}
+      transactions_{std::make_shared<transaction_controller>()},
+      tally_{&connection_->counted()}
 {
 }
 
@@ -207,17 +208,6 @@ void session_core::request_flow(bool with_echo)
         connection_->push_flow(*this);
 }
 
-session_counters session_core::counters() const noexcept
-{
-    std::uint64_t values[counter_count];
-    for (std::size_t i = 0; i < counter_count; ++i)
-        values[i] = published_[i].load(std::memory_order_relaxed);
-    session_counters out;
-    static_assert(std::is_trivially_copyable_v<session_counters>);
-    std::memcpy(&out, values, sizeof out);
-    return out;
-}
-
 // ---- strand
 
 void session_core::publish() noexcept
@@ -227,9 +217,13 @@ void session_core::publish() noexcept
     std::uint64_t values[counter_count];
     std::memcpy(values, &engine_->counters(), sizeof values);
     for (std::size_t i = 0; i < counter_count; ++i) values[i] += counted_before_[i];
-    for (std::size_t i = 0; i < counter_count; ++i)
-        if (published_[i].load(std::memory_order_relaxed) != values[i])
-            published_[i].store(values[i], std::memory_order_relaxed);
+    for (std::size_t i = 0; i < counter_count; ++i) {
+        auto const before = published_[i].load(std::memory_order_relaxed);
+        if (before == values[i])
+            continue;
+        published_[i].store(values[i], std::memory_order_relaxed);
+        connection_->count_session(i, values[i] - before);
+    }
     for (auto const& l : links_) l->publish();
 }
 
@@ -352,7 +346,7 @@ void session_core::give_up(std::error_code why, char const* what)
     auto const failure = make_failure(why, std::string{"session given up: no answer to "} + what
                                                + " from " + connection_->where());
     auto const self = shared_from_this();
-    set_ended(failure);
+    end_as(failure);
     for (auto const& l : std::vector{links_}) l->fail(failure);
     settle_calls(failure);
 }
@@ -365,7 +359,7 @@ void session_core::overflow(amqp_error why)
     std::ignore = engine_->end(why, true);
     auto const failure = make_failure(make_error_code(sluice::error::inbox_overflow),
                                       "session ended by this side", std::move(why));
-    set_ended(failure);
+    end_as(failure);
     for (auto const& l : std::vector{links_}) l->fail(failure);
     settle_calls(failure);
 }
@@ -373,8 +367,9 @@ void session_core::overflow(amqp_error why)
 void session_core::on_ended(failure_ptr why)
 {
     auto const self = shared_from_this();
+    publish();
     if (!ended())
-        set_ended(why);
+        end_as(why);
     connection_->deadlines().disarm(again_);
     for (auto const& l : std::vector{links_}) l->on_ended(why);
     if (auto* const gone = std::exchange(engine_, nullptr)) {

@@ -57,6 +57,7 @@ public:
     /// The handle that a server's user has of one that was adopted; set before it is pushed.
     std::weak_ptr<session_core> user_pointer;
     void publish() noexcept;
+    tally& counted() noexcept { return tally_; }
 
 private:
     class begin_request;
@@ -75,6 +76,8 @@ private:
     bool is_by_connection(std::error_code code) const;
     failure_ptr why_ended(std::error_code code) const;
     void give_up(std::error_code why, char const* what);
+    /// Over, and the observer is told.
+    void end_as(failure_ptr why);
     void settle_calls(failure_ptr const& why);
 
     std::shared_ptr<connection_core> connection_;
@@ -88,7 +91,8 @@ private:
     begin_request* begin_ = nullptr;
     request_list ending_;
     std::vector<std::shared_ptr<link_core>> links_;
-    static constexpr std::size_t counter_count = sizeof(session_counters) / sizeof(std::uint64_t);
+    tally tally_;
+    static constexpr auto counter_count = session_counter_count;
     std::atomic<std::uint64_t> published_[counter_count]{};
     std::uint64_t counted_before_[counter_count]{};  // by engines that are gone
     again_timer again_{*this};

@@ -7,8 +7,9 @@
 #include <sluice/client/delivery.hpp>
 #include <sluice/client/error.hpp>
 #include <sluice/client/listener.hpp>
-#include <sluice/client/options.hpp>
 #include <sluice/client/notifications.hpp>
+#include <sluice/client/observer.hpp>
+#include <sluice/client/options.hpp>
 #include <sluice/client/outcome.hpp>
 #include <sluice/client/receiver.hpp>
 #include <sluice/client/sender.hpp>

@@ -87,6 +87,7 @@ public:
     std::string remote_container_id() const;
     /// "host:port" of the peer.
     std::string peer() const;
+    /// What it and everything on it has counted so far; after the end, the last values.
     connection_counters counters() const noexcept;
     /// What its auditor has found; zeros if it is off.
     audit_counters audited() const noexcept;

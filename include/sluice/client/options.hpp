@@ -12,6 +12,7 @@
 #include <chrono>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,6 +25,8 @@ using std::chrono::milliseconds;
 inline constexpr milliseconds no_timeout = milliseconds::max();
 inline constexpr milliseconds default_timeout{30'000};
 
+class observer;  // <sluice/client/observer.hpp>
+
 struct container_options {
     std::string id{};         ///< container-id [2.7.1]; empty: one made up
     unsigned io_threads = 1;  ///< connections are spread over them; no code of yours runs there
@@ -34,6 +37,8 @@ struct container_options {
     /// Called with what a handler on the container's threads throws. Default: one line on standard
     /// error.
     std::function<void(std::exception_ptr)> on_exception{};
+    /// Of every connection that has no observer of its own, listeners' included.
+    std::shared_ptr<client::observer> observer{};
 };
 
 enum class sasl_choice : std::uint8_t {
@@ -81,8 +86,8 @@ struct connection_options {
     std::optional<std::string> user{};      ///< instead of the URL's
     std::optional<std::string> password{};  ///< instead of the URL's
     sasl_choice sasl = sasl_choice::automatic;
-    /// With sasl_choice::automatic: the mechanisms that may be used, best first. Empty: EXTERNAL (if
-    /// a certificate is shown), SCRAM-SHA-512, -256, -1, OAUTHBEARER, XOAUTH2, PLAIN, as far as
+    /// With sasl_choice::automatic: the mechanisms that may be used, best first. Empty: EXTERNAL
+    /// (if a certificate is shown), SCRAM-SHA-512, -256, -1, OAUTHBEARER, XOAUTH2, PLAIN, as far as
     /// there are means for them, and ANONYMOUS without any.
     std::vector<std::string> sasl_mechanisms{};
     /// Called for a token (OAUTHBEARER, XOAUTH2) at each connect and reconnect, where handlers run,
@@ -111,6 +116,8 @@ struct connection_options {
     /// Called with each finding where handlers run, never by the I/O thread; 64 at most wait for
     /// it. Default: a line on standard error, for the first 20. No finding has credentials in it.
     std::function<void(sluice::audit::finding const&)> on_finding{};
+    /// Told what happens on this connection, instead of container_options::observer.
+    std::shared_ptr<client::observer> observer{};
     std::vector<std::string> offered_capabilities{};
     std::vector<std::string> desired_capabilities{};
     bytes properties{};  ///< an encoded map, or empty
@@ -147,7 +154,7 @@ struct terminus {
     std::vector<std::string> capabilities{};
     bytes dynamic_node_properties{};  ///< an encoded map, or empty
     // sources only
-    std::string distribution_mode{};      ///< "move", "copy" or empty
+    std::string distribution_mode{};  ///< "move", "copy" or empty
     /// An encoded map, or empty. A receiver whose peer leaves one of its filters out of the attach,
     /// and so does not apply it [3.5.8], does not open: error::precondition_failed, naming it.
     bytes filter{};

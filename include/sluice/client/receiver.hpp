@@ -103,6 +103,8 @@ public:
     std::string address() const;
     /// Credit that the peer has, as of a moment ago.
     std::uint32_t credit() const noexcept;
+    /// What has come so far, and was answered; after the end, the last values.
+    receiver_counters counters() const noexcept;
     /// That the peer, an error or this side has detached it, and whether it comes back. 64 are
     /// kept.
     notifications<detach_notice> detached() const;

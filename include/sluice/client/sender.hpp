@@ -130,6 +130,8 @@ public:
     std::uint32_t credit() const noexcept;
     /// Sends without an outcome, as of a moment ago.
     std::size_t outstanding() const noexcept;
+    /// What has come of its sends so far; after the end, the last values.
+    sender_counters counters() const noexcept;
     /// What comes of each send from now on, whoever called. 32 are kept.
     notifications<send_result> outcomes() const;
     /// That the peer, an error or this side has detached it, and whether it comes back. 64 are

@@ -114,7 +114,7 @@ public:
         detail::wait_for<>([&](detail::reply_ptr<> r) { start_end(std::move(why), std::move(r)); });
     }
 
-    /// A snapshot, true at one moment not long ago; the last one after the end.
+    /// What it and its links have counted so far; after the end, the last values.
     session_counters counters() const noexcept;
     /// Why it ended; null while it is open.
     failure_ptr error() const;
