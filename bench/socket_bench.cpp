@@ -2,10 +2,14 @@
 // poll(2), Sluice's client and listener with their threads, Proton-C's proactor, and the bare
 // octets.
 //
-//     socket_bench [--count N] [--rounds N] [--size B] [--links N] [--json FILE]
+//     socket_bench [--count N] [--rounds N] [--size B] [--links N] [--rate N] [--json FILE]
+//     socket_bench --through amqp://[user:password@]host:port[/address] [...]
 //
 // Each run is two processes of this program, a receiver that listens and a sender that connects.
-// Rates and processor time are counted after the first tenth of the messages.
+// With --through both connect to a broker or node, whose queue (`bench`, unless an address is
+// given) must be empty and either there or made when asked for: then a client's processor time a
+// message is what counts, settled only. --rate: messages a second of the last table, 20,000 by
+// default. Rates and processor time are counted after the first tenth of the messages.
 #include "support/socket_bare.hpp"
 #include "support/socket_engine.hpp"
 #include "support/socket_proton.hpp"
@@ -56,9 +60,11 @@ public:
             auto const count = std::to_string(w.count);
             auto const size = std::to_string(w.size);
             auto const links = std::to_string(w.links);
+            auto const rate = std::to_string(w.rate);
             execl("/proc/self/exe", "socket_bench", "--peer", who.c_str(), "--role", role.c_str(),
                   "--port", w.port.c_str(), "--count", count.c_str(), "--size", size.c_str(),
-                  "--links", links.c_str(), w.serial ? "--serial" : "--no-serial",
+                  "--links", links.c_str(), "--rate", rate.c_str(), "--through", w.through.c_str(),
+                  w.serial ? "--serial" : "--no-serial",
                   w.presettled ? "--presettled" : "--unsettled", nullptr);
             _exit(127);
         }
@@ -195,21 +201,67 @@ void throughput(socket_work const& w, int count, std::FILE* json)
     std::fflush(stdout);
 }
 
-void latency(socket_work w, int count)
+void latency(socket_work w, int count, std::FILE* json)
 {
-    w.serial = true;
+    w.serial = w.rate == 0;
     w.presettled = false;
-    w.count /= 20;
+    auto const wanted = w.serial ? w.count / 20 : std::min(w.count, std::uint64_t{w.rate} * 5);
+    w.count = std::max<std::uint64_t>(wanted, 1'000);
+    auto const how = w.serial ? std::string{"one at a time"} : std::to_string(w.rate) + " a second";
     auto const r = measure(w, count, {"engine", "sluice", "proton"});
-    for (std::string const who : {"engine", "sluice", "proton"})
-        std::printf("| %s, one at a time, settled, %zu B | %.1f | %.1f | %.1f |\n", names.at(who),
-                    w.size, over(r, who, p50_of).median, over(r, who, p99_of).median,
-                    over(r, who, p999_of).median);
+    for (std::string const who : {"engine", "sluice", "proton"}) {
+        auto const p50 = over(r, who, p50_of).median;
+        auto const p99 = over(r, who, p99_of).median;
+        auto const p999 = over(r, who, p999_of).median;
+        std::printf("| %s, %s, settled, %zu B | %.1f | %.1f | %.1f |\n", names.at(who), how.c_str(),
+                    w.size, p50, p99, p999);
+        if (json)
+            std::fprintf(json,
+                         "{\"case\":\"%s\",\"size\":%zu,\"who\":\"%s\",\"p50_us\":%.1f,"
+                         "\"p99_us\":%.1f,\"p999_us\":%.1f}\n",
+                         how.c_str(), w.size, names.at(who), p50, p99, p999);
+    }
+    std::fflush(stdout);
+}
+
+/// Both sides are clients of something else, so each side's own processor time says it all.
+void through(socket_work w, int count, bool size_given, char const* json_file)
+{
+    auto* const json = json_file ? std::fopen(json_file, "w") : nullptr;
+    std::printf("Through a broker, medians of %d rounds by turns; processor nanoseconds a message "
+                "(times Proton-C's).\n\n"
+                "| case | who | messages/s | sender's processor | receiver's |\n"
+                "|---|---|---|---|---|\n",
+                count);
+    w.presettled = false;
+    auto const sizes =
+        size_given ? std::vector<std::size_t>{w.size} : std::vector<std::size_t>{100, 1024};
+    for (auto const size : sizes) {
+        w.size = size;
+        auto const r = measure(w, count, {"sluice", "proton"});
+        for (std::string const who : {"sluice", "proton"}) {
+            auto const rate = over(r, who, rate_of).median;
+            auto const sends = ratio(r, who, sender_cpu, "proton").median;
+            auto const receives = ratio(r, who, receiver_cpu, "proton").median;
+            std::printf("| settled, %zu B | %s | %.0f | %.0f (%.2f) | %.0f (%.2f) |\n", size,
+                        names.at(who), rate, over(r, who, sender_cpu).median, sends,
+                        over(r, who, receiver_cpu).median, receives);
+            if (json)
+                std::fprintf(json,
+                             "{\"case\":\"through\",\"size\":%zu,\"who\":\"%s\",\"rate\":%.0f,"
+                             "\"sender_cpu_ratio\":%.3f,\"receiver_cpu_ratio\":%.3f}\n",
+                             size, names.at(who), rate, sends, receives);
+        }
+        std::fflush(stdout);
+    }
+    if (json)
+        std::fclose(json);
 }
 
 void compare(socket_work w, int count, bool size_given, bool links_given, char const* json_file)
 {
     auto* const json = json_file ? std::fopen(json_file, "w") : nullptr;
+    auto const rate = std::exchange(w.rate, 0u);
     std::printf("Messages a second, medians of %d rounds by turns; processor nanoseconds a message "
                 "(times Proton-C's).\n\n",
                 count);
@@ -235,7 +287,9 @@ void compare(socket_work w, int count, bool size_given, bool links_given, char c
     w.size = sizes.front();
     std::printf(
         "\n| round trip of a send, microseconds | p50 | p99 | p99.9 |\n|---|---|---|---|\n");
-    latency(w, count);
+    latency(w, count, json);
+    w.rate = rate;
+    latency(w, count, json);
     if (json)
         std::fclose(json);
 }
@@ -244,6 +298,7 @@ int main_of(int argc, char** argv)
 {
     socket_work w;
     w.count = 1'000'000;
+    w.rate = 20'000;
     auto rounds_wanted = 5;
     auto size_given = false;
     auto links_given = false;
@@ -251,11 +306,11 @@ int main_of(int argc, char** argv)
     std::string role;
     char const* json = nullptr;
     option const options[] = {
-        {"count", 1, nullptr, 'c'},   {"rounds", 1, nullptr, 'r'},     {"size", 1, nullptr, 's'},
-        {"links", 1, nullptr, 'l'},   {"json", 1, nullptr, 'j'},       {"peer", 1, nullptr, 'P'},
-        {"role", 1, nullptr, 'R'},    {"port", 1, nullptr, 'p'},       {"serial", 0, nullptr, 'S'},
-        {"no-serial", 0, nullptr, 0}, {"presettled", 0, nullptr, 'y'}, {"unsettled", 0, nullptr, 0},
-        {nullptr, 0, nullptr, 0}};
+        {"count", 1, nullptr, 'c'},      {"rounds", 1, nullptr, 'r'},  {"size", 1, nullptr, 's'},
+        {"links", 1, nullptr, 'l'},      {"json", 1, nullptr, 'j'},    {"peer", 1, nullptr, 'P'},
+        {"role", 1, nullptr, 'R'},       {"port", 1, nullptr, 'p'},    {"serial", 0, nullptr, 'S'},
+        {"rate", 1, nullptr, 'a'},       {"through", 1, nullptr, 't'}, {"no-serial", 0, nullptr, 0},
+        {"presettled", 0, nullptr, 'y'}, {"unsettled", 0, nullptr, 0}, {nullptr, 0, nullptr, 0}};
     for (int c = 0; (c = getopt_long(argc, argv, "", options, nullptr)) != -1;) switch (c) {
         case 'c': w.count = std::stoull(optarg); break;
         case 'r': rounds_wanted = std::stoi(optarg); break;
@@ -268,6 +323,8 @@ int main_of(int argc, char** argv)
             links_given = true;
             break;
         case 'j': json = optarg; break;
+        case 'a': w.rate = static_cast<unsigned>(std::stoul(optarg)); break;
+        case 't': w.through = optarg; break;
         case 'P': peer = optarg; break;
         case 'R': role = optarg; break;
         case 'p': w.port = optarg; break;
@@ -287,7 +344,12 @@ int main_of(int argc, char** argv)
         {"sluice receive", sluice_receive}, {"sluice send", sluice_send},
         {"proton receive", proton_receive}, {"proton send", proton_send},
         {"bare receive", bare_receive},     {"bare send", bare_send}};
-    if (peer.empty())
+    if (peer.empty() && w.rate == 0)
+        throw std::runtime_error{"--rate needs at least one message a second"};
+    if (peer.empty() && !w.through.empty()) {
+        w.rate = 0;
+        through(w, rounds_wanted, size_given, json);
+    } else if (peer.empty())
         compare(w, rounds_wanted, size_given, links_given, json);
     else
         sides.at(peer + " " + role)(w);

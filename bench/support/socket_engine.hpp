@@ -13,11 +13,13 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <memory>
 #include <tuple>
 
 namespace sluice::bench {
@@ -41,16 +43,21 @@ public:
     {
         while (!over_) {
             auto const more = write();
-            std::array<pollfd, 2> p{};
+            std::array<pollfd, 3> p{};
             p[0].fd = socket_;
             p[0].events = static_cast<short>(more ? POLLIN | POLLOUT : POLLIN);
             p[1].fd = 0;  // its end: the parent has heard both sides
+            p[2].fd = wake_;
+            p[2].events = POLLIN;
             if (::poll(p.data(), p.size(), -1) < 0 && errno != EINTR)
                 throw std::runtime_error{"poll failed"};
             if (p[1].revents != 0)
                 return;
             if ((p[0].revents & (POLLIN | POLLHUP | POLLERR)) != 0)
                 read();
+            std::uint64_t woken = 0;
+            if (p[2].revents != 0 && ::read(wake_, &woken, sizeof woken) < 0 && errno != EAGAIN)
+                throw std::runtime_error{"cannot read what wakes the loop"};
         }
     }
 
@@ -78,6 +85,7 @@ protected:
     socket_work const& work_;
     socket_meter meter_;
     engine::connection engine_;
+    int wake_ = -1;  // an eventfd that other threads write to
 
 private:
     static engine::connection_options options(bool listener)
@@ -182,6 +190,7 @@ class engine_sending final : public engine_side {
 public:
     explicit engine_sending(socket_work const& w) : engine_side{w, false}
     {
+        wake_ = w.rate > 0 ? eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC) : -1;
         bytes const body(w.size, std::byte{'x'});
         message_writer{encoded_}.data(bytes_view{body});
         payload_.head = encoded_;
@@ -203,14 +212,31 @@ public:
         }
     }
 
+    ~engine_sending() override
+    {
+        clock_.reset();
+        if (wake_ >= 0)
+            ::close(wake_);
+    }
+
 private:
+    bool may_send() const
+    {
+        return begun_ < work_.count && !(work_.serial && begun_ != ended_)
+               && !(work_.rate > 0 && (!clock_ || begun_ >= clock_->due()));
+    }
     void refill() override
     {
+        if (work_.rate > 0 && !clock_ && links_[0]->free_credit() > 0)
+            clock_ = std::make_unique<socket_clock>(work_, [this] {
+                std::uint64_t const one = 1;
+                std::ignore = ::write(wake_, &one, sizeof one);
+            });
         std::uint64_t queued = 0;
         for (bool again = true; again && queued < socket_work::queued_max;) {
             again = false;
             for (auto* const l : links_) {
-                if (begun_ == work_.count || (work_.serial && begun_ != ended_))
+                if (!may_send())
                     return;
                 if (l->free_credit() == 0)
                     continue;
@@ -233,6 +259,8 @@ private:
             throw std::runtime_error{"sluice: a message was not accepted"};
         if (work_.serial)
             meter_.trip(nanoseconds() - began_);
+        else if (work_.rate > 0)
+            meter_.trip(nanoseconds() - clock_->due_at(ended_));
         done();
     }
     void done()
@@ -248,6 +276,7 @@ private:
     std::uint64_t begun_ = 0;
     std::uint64_t ended_ = 0;
     std::int64_t began_ = 0;
+    std::unique_ptr<socket_clock> clock_;
 };
 
 inline void engine_receive(socket_work const& w) { engine_receiving{w}.run(); }

@@ -15,6 +15,7 @@
 #include <proton/listener.h>
 #include <proton/netaddr.h>
 #include <proton/proactor.h>
+#include <proton/sasl.h>
 #include <proton/session.h>
 #include <proton/terminus.h>
 #include <proton/transport.h>
@@ -47,6 +48,29 @@ protected:
         auto* const t = pn_transport();
         pn_transport_set_max_frame(t, 65'536);
         return t;
+    }
+    /// To the other side, or to the broker that is between.
+    pn_connection_t* connect(pn_proactor_t* p, char const* name)
+    {
+        auto* const c = pn_connection();
+        auto* const t = transport();
+        pn_connection_set_container(c, name);
+        auto to = "127.0.0.1:" + work_.port;
+        if (!work_.through.empty()) {
+            socket_broker const broker{work_.through};
+            to = broker.host_port;
+            if (!broker.user.empty()) {
+                pn_connection_set_user(c, broker.user.c_str());
+                pn_connection_set_password(c, broker.password.c_str());
+                pn_sasl_set_allow_insecure_mechs(pn_sasl(t), true);  // as on loopback ours does
+            }
+        }
+        pn_proactor_connect2(p, c, t, to.c_str());
+        return c;
+    }
+    std::string address() const
+    {
+        return work_.through.empty() ? "bench" : socket_broker{work_.through}.address;
     }
     void finish() { over_ = true; }
 
@@ -84,10 +108,28 @@ public:
 private:
     void start(pn_proactor_t* p) override
     {
-        pn_proactor_listen(p, pn_listener(), "127.0.0.1:0", 16);
+        if (work_.through.empty())
+            pn_proactor_listen(p, pn_listener(), "127.0.0.1:0", 16);
+        else
+            connect(p, "bench-receiver");
+    }
+    void open_receiver(pn_connection_t* c)
+    {
+        pn_connection_open(c);
+        auto* const session = pn_session(c);
+        pn_session_set_incoming_capacity(session, std::size_t{16} << 20);
+        pn_session_open(session);
+        auto* const l = pn_receiver(session, "bench-receiver");
+        pn_terminus_set_address(pn_link_source(l), address().c_str());
+        pn_link_open(l);
+        pn_link_flow(l, socket_work::credit);
     }
     void on_event(pn_event_t* e) override
     {
+        if (!work_.through.empty() && pn_event_type(e) == PN_CONNECTION_INIT)
+            return open_receiver(pn_event_connection(e));
+        if (!work_.through.empty() && pn_event_type(e) == PN_LINK_REMOTE_OPEN)
+            return say_port("0");
         switch (pn_event_type(e)) {
         case PN_LISTENER_OPEN: {
             char port[16];
@@ -149,12 +191,7 @@ public:
     }
 
 private:
-    void start(pn_proactor_t* p) override
-    {
-        connection_ = pn_connection();
-        pn_connection_set_container(connection_, "bench");
-        pn_proactor_connect2(p, connection_, transport(), ("127.0.0.1:" + work_.port).c_str());
-    }
+    void start(pn_proactor_t* p) override { connection_ = connect(p, "bench"); }
     void on_event(pn_event_t* e) override
     {
         switch (pn_event_type(e)) {
@@ -172,20 +209,28 @@ private:
         pn_session_open(session);
         for (unsigned i = 0; i < work_.links; ++i) {
             auto* const l = pn_sender(session, ("bench" + std::to_string(i)).c_str());
-            pn_terminus_set_address(pn_link_target(l), "bench");
+            pn_terminus_set_address(pn_link_target(l), address().c_str());
             pn_link_set_snd_settle_mode(l, work_.presettled ? PN_SND_SETTLED : PN_SND_UNSETTLED);
             pn_link_open(l);
             links_.push_back(l);
         }
     }
     /// As much as credit and the queue's bound allow; the write that follows wakes it again.
+    bool may_send() const
+    {
+        return begun_ < work_.count && !(work_.serial && begun_ != ended_)
+               && !(work_.rate > 0 && begun_ >= clock_->due());
+    }
     void send()
     {
+        if (work_.rate > 0 && !clock_)
+            clock_ =
+                std::make_unique<socket_clock>(work_, [c = connection_] { pn_connection_wake(c); });
         std::uint64_t queued = 0;
         for (bool again = true; again && queued < socket_work::queued_max;) {
             again = false;
             for (auto* const l : links_) {
-                if (begun_ == work_.count || (work_.serial && begun_ != ended_))
+                if (!may_send())
                     return;
                 if (pn_link_credit(l) <= 0)
                     continue;
@@ -222,6 +267,8 @@ private:
         pn_delivery_settle(d);
         if (work_.serial)
             meter_.trip(nanoseconds() - began_);
+        else if (work_.rate > 0)
+            meter_.trip(nanoseconds() - clock_->due_at(ended_));
         done();
         if (work_.serial)
             send();
@@ -229,8 +276,11 @@ private:
     void done()
     {
         ++ended_;
-        if (meter_.count())
-            meter_.report();
+        if (!meter_.count())
+            return;
+        meter_.report();
+        if (!work_.through.empty())
+            pn_connection_close(connection_);
     }
 
     pn_connection_t* connection_ = nullptr;
@@ -239,6 +289,7 @@ private:
     std::uint64_t begun_ = 0;
     std::uint64_t ended_ = 0;
     std::int64_t began_ = 0;
+    std::unique_ptr<socket_clock> clock_;
 };
 
 inline void proton_receive(socket_work const& w) { proton_receiving{w}.run(); }

@@ -15,21 +15,34 @@ inline void sluice_receive(socket_work const& w)
     socket_meter meter{w};
     std::promise<void> all;
     std::vector<client::receiver> receivers;  // handlers of one session come one after the other
+    auto const handle = [&](client::delivery d) {
+        if (!d.settled())
+            d.accept();
+        if (meter.count())
+            all.set_value();
+    };
     client::server_handlers on;
     on.on_link = [&](client::link_request r) {
         auto options = r.receiver_defaults();
         options.credit_window = w.credit;
         receivers.push_back(r.accept_receiver(options));
-        receivers.back().on_message([&](client::delivery d) {
-            if (!d.settled())
-                d.accept();
-            if (meter.count())
-                all.set_value();
-        });
+        receivers.back().on_message(handle);
     };
     client::container container;
-    auto const listener = container.listen("127.0.0.1", 0, {}, on);
-    say_port(std::to_string(listener.port()));
+    client::listener listener;
+    client::connection connection;
+    if (w.through.empty()) {
+        listener = container.listen("127.0.0.1", 0, {}, on);
+        say_port(std::to_string(listener.port()));
+    } else {
+        socket_broker const broker{w.through};
+        client::receiver_options options;
+        options.credit_window = w.credit;
+        connection = container.connect(broker.url());
+        receivers.push_back(connection.open_receiver(broker.address, options));
+        receivers.back().on_message(handle);
+        say_port("0");
+    }
     all.get_future().wait();
     meter.report();
     // The sender goes first: it has outcomes to wait for.
@@ -48,6 +61,8 @@ public:
 
     void run()
     {
+        if (work_.rate > 0)
+            return run_paced();
         auto const window =
             work_.serial ? 1 : std::min<std::uint64_t>(2 * work_.credit, work_.count);
         boost::asio::post(links_[0].get_executor(), [this, window] {
@@ -58,6 +73,27 @@ public:
     }
 
 private:
+    /// From this thread, each when it is due; its outcome comes on another.
+    void run_paced()
+    {
+        socket_pace::be_punctual();
+        socket_pace const pace{work_};
+        for (std::uint64_t i = 0; i < work_.count; ++i) {
+            pace.wait_for(i);
+            links_[i % links_.size()].async_send(
+                client::encoded_message{encoded_},
+                [this, due = pace.due_at(i)](client::error_code ec, client::outcome const& o) {
+                    if (ec || !o.accepted())
+                        return all_.set_exception(std::make_exception_ptr(
+                            std::runtime_error{ec ? ec.message() : o.to_string()}));
+                    meter_.trip(nanoseconds() - due);
+                    if (meter_.count())
+                        all_.set_value();
+                });
+        }
+        all_.get_future().wait();
+        meter_.report();
+    }
     void send()
     {
         auto const began = work_.serial ? nanoseconds() : 0;
@@ -88,10 +124,11 @@ private:
 inline void sluice_send(socket_work const& w)
 {
     client::container container;
-    auto const connection = container.connect("amqp://127.0.0.1:" + w.port);
+    socket_broker const broker{w.through.empty() ? "127.0.0.1:" + w.port : w.through};
+    auto const connection = container.connect(broker.url());
     auto const session = connection.begin();
     std::vector<client::sender> links;
-    for (unsigned i = 0; i < w.links; ++i) links.push_back(session.open_sender("bench"));
+    for (unsigned i = 0; i < w.links; ++i) links.push_back(session.open_sender(broker.address));
     sluice_sending{w, std::move(links)}.run();
     connection.close();
 }
