@@ -276,6 +276,8 @@ TEST(TlsVerify, HalfAHandshakeAndThenTheEndIsNamed)
     r.start_client();
     r.run_some();
     auto const hello = r.to_server->octets;
+    r.to_client->end(r.io);  // what waits for the rest lets go
+    r.run_some();
     ASSERT_GT(hello.size(), 100u);
     for (auto const part : {std::size_t{1}, std::size_t{5}, hello.size() / 2, hello.size() - 1}) {
         tls_rig one;
@@ -295,6 +297,8 @@ TEST(TlsVerify, MutatedHandshakesEndInErrorsAndNothingElse)
     r.start_client();
     r.run_some();
     auto const hello = r.to_server->octets;
+    r.to_client->end(r.io);  // what waits for the rest lets go
+    r.run_some();
     for (std::size_t i = 0; i < hello.size(); i += 7) {
         auto changed = hello;
         changed[i] = static_cast<char>(changed[i] ^ 0x55);
