@@ -290,6 +290,8 @@ void channel_hub::erase(channel_state& c)
 {
     if (c.dirty)
         std::erase(dirty_, &c);
+    if (c.armed)
+        deadlines_.erase({c.armed_for, c.id});
     names_.erase(c.name);
     channels_.erase(protocol::channel_id{c.id});
     counts_.channels = channels_.size();

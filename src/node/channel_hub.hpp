@@ -5,7 +5,7 @@
 #include "node/channel_state.hpp"
 
 #include <deque>
-#include <queue>
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -206,11 +206,6 @@ private:
     struct hash {
         std::size_t operator()(protocol::handle_id const& id) const noexcept;
     };
-    struct deadline {
-        clock_time at{0};
-        protocol::channel_id channel = 0;
-        friend bool operator>(deadline const& a, deadline const& b) { return a.at > b.at; }
-    };
 
     channel_outside& outside_;
     protocol::handle_id node_;
@@ -224,9 +219,9 @@ private:
     std::unordered_map<protocol::channel_id, std::unique_ptr<channel_state>> channels_;
     std::unordered_map<std::string_view, channel_state*> names_;
     std::unordered_map<protocol::handle_id, std::unique_ptr<channel_handle>, hash> handles_;
-    channel_list<channel_handle, &channel_handle::at_port> lost_;  // by `until`
-    std::priority_queue<deadline, std::vector<deadline>, std::greater<>> deadlines_;
-    std::unordered_set<protocol::channel_id> destroyed_;  // the last ones
+    channel_list<channel_handle, &channel_handle::at_port> lost_;      // by `until`
+    std::set<std::pair<clock_time, protocol::channel_id>> deadlines_;  // of channels that are there
+    std::unordered_set<protocol::channel_id> destroyed_;               // the last ones
     std::deque<protocol::channel_id> destroyed_in_order_;
     std::vector<channel_state*> dirty_;
     std::vector<std::pair<channel_port*, protocol::request_id>> tries_;  // whose pickup failed

@@ -331,23 +331,22 @@ void channel_hub::arm(channel_state& c)
     if (c.armed || c.options.visibility_timeout_ms == 0)
         return;
     c.armed = true;
-    deadlines_.push({c.held.front().until, c.id});
+    c.armed_for = c.held.front().until;
+    deadlines_.emplace(c.armed_for, c.id);
 }
 
 clock_time channel_hub::next_deadline() const noexcept
 {
     auto const handles = lost_.empty() ? clock_time::max() : lost_.front().until;
-    return std::min(handles, deadlines_.empty() ? clock_time::max() : deadlines_.top().at);
+    return std::min(handles, deadlines_.empty() ? clock_time::max() : deadlines_.begin()->first);
 }
 
 void channel_hub::on_time(clock_time now)
 {
     now_ = now;
-    while (!deadlines_.empty() && deadlines_.top().at <= now) {
-        auto* const c = find(deadlines_.top().channel);
-        deadlines_.pop();
-        if (!c)
-            continue;
+    while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
+        auto* const c = find(deadlines_.begin()->second);
+        deadlines_.erase(deadlines_.begin());
         c->armed = false;
         std::vector<channel_value*> late;
         for (auto& v : c->held) {

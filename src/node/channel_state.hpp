@@ -167,6 +167,7 @@ struct channel_state {
     bool closed = false;
     bool dirty = false;  // to be looked at before the hub returns
     bool armed = false;  // among the hub's deadlines
+    clock_time armed_for{0};
     std::uint64_t last_order = 0;
     std::uint64_t used = 0;  // slots: ready, and held after the pickup
     channel_list<channel_value, &channel_value::in_channel> ready;  // by order

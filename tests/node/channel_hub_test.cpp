@@ -338,6 +338,17 @@ TEST_F(ChannelHub, AfterItsLastTryAValueIsADeadLetter)
     EXPECT_EQ(a.take(), "2:accepted 3:accepted") << "its slot is free";
 }
 
+TEST_F(ChannelHub, TheDeadlinesOfADestroyedChannelGoWithIt)
+{
+    both({.capacity = 4, .visibility_timeout_ms = 100});
+    r.send(a, 2, 1, "v");
+    r.recv(b, 2, 2);
+    EXPECT_EQ(r.hub.next_deadline(), clock_time{100});
+    r.end(a, 3, 1, ending::destroy);
+    EXPECT_EQ(r.hub.next_deadline(), clock_time::max());
+    EXPECT_EQ(left(), nothing_of_channels);
+}
+
 TEST_F(ChannelHub, AfterItsVisibilityTimeoutAValueGoesBackAndTheOldHolderIsTold)
 {
     both({.capacity = 4, .visibility_timeout_ms = 100});
