@@ -315,10 +315,11 @@ TEST(Endurance, TwoHundredClientsOfADyingServerComeBackWithoutAStorm)
 {
     constexpr std::size_t clients = 200;
     client::connection_options options;
-    options.reconnect = client::reconnect_options{.initial_delay = milliseconds{40},
-                                                  .factor = 2,
-                                                  .jitter = 0.5,
-                                                  .max_delay = milliseconds{200}};
+    auto& back = options.reconnect.emplace();
+    back.initial_delay = milliseconds{40};
+    back.factor = 2;
+    back.jitter = 0.5;
+    back.max_delay = milliseconds{200};
     auto server = std::make_unique<client::container>("server");
     std::uint16_t port = 0;
     client::container container;

@@ -1,6 +1,7 @@
 // A connection to one peer.
 #pragma once
 
+#include <sluice/client/counters.hpp>
 #include <sluice/client/notifications.hpp>
 #include <sluice/client/session.hpp>
 #include <sluice/export.hpp>

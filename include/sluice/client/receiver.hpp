@@ -1,6 +1,7 @@
 // The receiving end of a link.
 #pragma once
 
+#include <sluice/client/counters.hpp>
 #include <sluice/client/delivery.hpp>
 #include <sluice/client/detail/reply.hpp>
 #include <sluice/client/notifications.hpp>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <sluice/client/body_stream.hpp>
+#include <sluice/client/counters.hpp>
 #include <sluice/client/detail/reply.hpp>
 #include <sluice/client/notifications.hpp>
 #include <sluice/client/options.hpp>
