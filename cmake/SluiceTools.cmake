@@ -11,7 +11,7 @@ file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/tools/*.cp
 add_library(sluice_tools STATIC ${sources})
 target_include_directories(sluice_tools PUBLIC ${PROJECT_SOURCE_DIR}/src)
 target_link_libraries(sluice_tools PUBLIC
-    sluice_client sluice_node Boost::headers Threads::Threads fmt::fmt CLI11::CLI11 Pcap::pcap)
+    sluice_client sluice_node sluice_channel Boost::headers Threads::Threads fmt::fmt CLI11::CLI11 Pcap::pcap)
 target_compile_features(sluice_tools PUBLIC cxx_std_20)
 set_target_properties(sluice_tools PROPERTIES CXX_EXTENSIONS OFF)
 sluice_set_warnings(sluice_tools)

@@ -31,6 +31,7 @@ inline CLI::Validator const& above_zero()
 
 add_command add_node;
 add_command add_bench;
+add_command add_channel;
 add_command add_passwd;
 add_command add_recv;
 add_command add_send;

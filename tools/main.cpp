@@ -11,7 +11,7 @@ namespace sluice::tools {
 namespace {
 
 constexpr add_command* commands[] = {
-    add_node, add_send, add_recv, add_bench, add_audit, add_passwd,
+    add_node, add_send, add_recv, add_channel, add_bench, add_audit, add_passwd,
 };
 
 constexpr int could_not_run = 2;
