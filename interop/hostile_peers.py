@@ -92,7 +92,7 @@ def silent(node, count):
 
 
 def drip(node):
-    """A header and an open, an octet a second."""
+    """A protocol header, an octet a second, and nothing after it."""
     s = socket.create_connection(('127.0.0.1', node.port))
     for octet in b'AMQP\x00\x01\x00\x00':
         try:

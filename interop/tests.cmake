@@ -76,7 +76,7 @@ if(TARGET sluice_command)
         COMMAND ${reproducer} --runs 1 --seconds 5 --min-transfers 20000 --min-flows 2000 --expect-wrap)
     sluice_add_interop_test(interrupt.node
         COMMAND python3 ${PROJECT_SOURCE_DIR}/interop/interrupt.py {program:reproducer} sluice)
-    # The README's first example.
+    # The README's first example with the peer as an argument.
     sluice_add_interop_test(example.hello BROKER sluice COMMAND hello "amqp://guest:guest@127.0.0.1:{port}" q)
     set_tests_properties(interop.reproducer.node interop.interrupt.node interop.example.hello
         PROPERTIES ENVIRONMENT SLUICE=$<TARGET_FILE:sluice_command>)
