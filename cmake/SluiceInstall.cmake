@@ -74,7 +74,7 @@ endif()
 
 # The folders relative to the file, so that the tree can be moved.
 string(REGEX REPLACE "[^/]+" ".." up ${pkgconfig_dir})
-function(sluice_write_pkgconfig file description requires libs private)
+function(sluice_write_pkgconfig file description requires libs)
     file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/pkgconfig/${file}.pc @ONLY CONTENT
 "prefix=\${pcfiledir}/@up@
 libdir=\${prefix}/@CMAKE_INSTALL_LIBDIR@
@@ -85,7 +85,6 @@ Description: @description@
 URL: @PROJECT_HOMEPAGE_URL@
 Version: @PROJECT_VERSION@
 Requires: @requires@
-Requires.private: @private@
 Cflags: -I\${includedir}
 Libs: -L\${libdir} @libs@
 ")
@@ -95,7 +94,7 @@ endfunction()
 
 if(TARGET sluice_shared)
     # Users of its headers need Boost's, which have no pkg-config file: they are where compilers look.
-    sluice_write_pkgconfig(sluice "${PROJECT_DESCRIPTION}" "" "-lsluice" "")
+    sluice_write_pkgconfig(sluice "${PROJECT_DESCRIPTION}" "" "-lsluice")
 endif()
 if(NOT BUILD_SHARED_LIBS)
     foreach(layer IN LISTS layers)
@@ -108,7 +107,7 @@ if(NOT BUILD_SHARED_LIBS)
         endif()
         list(JOIN depends " " depends)
         sluice_write_pkgconfig(sluice-${layer}
-            "${PROJECT_DESCRIPTION}: ${layer}" "${depends}" "${libs}" "")
+            "${PROJECT_DESCRIPTION}: ${layer}" "${depends}" "${libs}")
     endforeach()
 endif()
 
@@ -153,6 +152,6 @@ if(TARGET sluice_command)
     set(CPACK_DEBIAN_TOOLS_PACKAGE_SECTION net)
     set(CPACK_DEBIAN_TOOLS_PACKAGE_SHLIBDEPS ON)
     set(CPACK_COMPONENT_TOOLS_DESCRIPTION
-        "AMQP 1.0 on the command line: node, send, recv, audit, bench")
+        "AMQP 1.0 on the command line: node, send, recv, channel, bench, audit, passwd")
 endif()
 include(CPack)

@@ -33,7 +33,7 @@ def members(project):
                     if not match:
                         continue
                     local = not match[1].endswith('_') and len(line) - len(line.lstrip()) > 4
-                    if not local or 'asked' in name:
+                    if not local:
                         found[f'{name}:{match[1]}'] = f'{path.relative_to(project)}:{number}'
     return found
 
