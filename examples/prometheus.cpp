@@ -76,18 +76,21 @@ private:
 // [observer]
 
 /// One request after the other: enough for a collector that comes every few seconds.
-void serve_one(asio::ip::tcp::acceptor& acceptor, std::string const& page)
+template <class MakePage>
+void serve_one(asio::ip::tcp::acceptor& acceptor, MakePage make_page)
 {
     auto socket = acceptor.accept();
     asio::streambuf request{8192};
     boost::system::error_code ec;
     asio::read_until(socket, request, "\r\n\r\n", ec);
-    if (!ec)
-        asio::write(socket,
-                    asio::buffer("HTTP/1.1 200 OK\r\nContent-Type: text/plain; version=0.0.4\r\n"
-                                 "Connection: close\r\nContent-Length: "
-                                 + std::to_string(page.size()) + "\r\n\r\n" + page),
-                    ec);
+    if (ec)
+        return;
+    std::string const page = make_page();
+    asio::write(socket,
+                asio::buffer("HTTP/1.1 200 OK\r\nContent-Type: text/plain; version=0.0.4\r\n"
+                             "Connection: close\r\nContent-Length: "
+                             + std::to_string(page.size()) + "\r\n\r\n" + page),
+                ec);
 }
 
 }  // namespace
@@ -112,9 +115,11 @@ try {
     std::cout << "http://127.0.0.1:" << acceptor.local_endpoint().port() << "/metrics" << std::endl;
     auto pages = argc > 3 ? std::stoi(argv[3]) : 0;
     do {
-        auto page = page_of(connection);
-        times->add_to(page);
-        serve_one(acceptor, page);
+        serve_one(acceptor, [&] {
+            auto page = page_of(connection);
+            times->add_to(page);
+            return page;
+        });
     } while (argc <= 3 || --pages > 0);
     connection.close();
 } catch (std::exception const& e) {

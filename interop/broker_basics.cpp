@@ -201,7 +201,7 @@ void connect_errors(checks& check, client::container& c, unsigned port)
 {
     auto const here = fmt::format("127.0.0.1:{}", port);
     check("a wrong password is refused, and not repeated in the text", [&] {
-        fails(sluice::error::sasl_auth_failed, {"PLAIN", here}, [&] {
+        fails(sluice::error::sasl_auth_failed, {"SCRAM-SHA-256", here}, [&] {
             try {
                 c.connect(fmt::format("amqp://guest:hunter2@{}", here));
             } catch (boost::system::system_error const& e) {
