@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <charconv>
 #include <fstream>
-#include <iterator>
 #include <tuple>
 
 namespace sluice::net {
@@ -230,8 +229,9 @@ result<sasl_users> sasl_users::parse(std::string_view text, std::string_view nam
 result<sasl_users> sasl_users::read(std::string const& file, std::string* fault)
 {
     std::ifstream in{file, std::ios::binary};
-    std::string const text{std::istreambuf_iterator<char>{in}, {}};
-    if (in)
+    std::string text;
+    for (char c = 0; in.get(c);) text += c;  // an iterator would throw what cannot be read
+    if (in.eof())
         return parse(text, file, fault);
     std::error_code const why{errno ? errno : EIO, std::generic_category()};
     if (fault)

@@ -12,7 +12,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <stdexcept>
 #include <system_error>
 
@@ -134,8 +133,8 @@ user_file::user_file(std::string path, bool may_be_new) : path_{std::move(path)}
         text_ = new_user_file();
         return;
     }
-    text_.assign(std::istreambuf_iterator<char>{in}, {});
-    if (!in)
+    for (char c = 0; in.get(c);) text_ += c;  // an iterator would throw, and not by give_up()
+    if (!in.eof())
         give_up("cannot read " + path_);
 }
 

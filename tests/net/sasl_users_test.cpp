@@ -96,6 +96,8 @@ TEST(SaslUsers, AFileThatCannotBeReadIsNamed)
     auto const users = sasl_users::read("does-not-exist/users", &fault);
     EXPECT_EQ(users.error(), std::errc::no_such_file_or_directory);
     EXPECT_THAT(fault, HasSubstr("cannot read does-not-exist/users: "));
+    EXPECT_EQ(sasl_users::read(".", &fault).error(), std::errc::is_a_directory);
+    EXPECT_THAT(fault, HasSubstr("cannot read .: "));
 }
 
 TEST(SaslUsers, KeysOfWhoIsNotThereFollowTheOthersCounts)

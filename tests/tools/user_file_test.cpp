@@ -103,6 +103,15 @@ TEST(UserFile, SaysWhatCannotBeReadOrWritten)
     folder const f;
     EXPECT_THROW(user_file(f.path + "/users", false), std::system_error);
     EXPECT_THROW(user_file(f.path + "/none/users", true), std::system_error);
+    std::filesystem::create_directory(f.path + "/folder");
+    for (int i = 0; i < 2; ++i)  // the second would wait for ever for a lock that stayed
+        try {
+            user_file const of_a_folder{f.path + "/folder", true};
+            ADD_FAILURE() << "it was read";
+        } catch (std::system_error const& e) {
+            EXPECT_EQ(e.code(), std::errc::is_a_directory);
+            EXPECT_THAT(e.what(), StartsWith("cannot read "));
+        }
     auto const path = f.path + "/users";
     std::ofstream{path} << "ada nonsense\n";
     user_file const file{path, true};
