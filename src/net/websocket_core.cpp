@@ -100,7 +100,8 @@ void websocket_core::start_read()
     if (std::exchange(reading_, true))
         return;
     taken_ = filled_ = 0;
-    input_.resize(next_read_);
+    if (input_.size() != next_read_)
+        input_ = std::vector<char>(next_read_);  // resize() would hold on to the large one
     ws_.async_read_some(
         asio::buffer(input_),
         [self = shared_from_this()](error_code ec, std::size_t n) { self->on_read(ec, n); });
