@@ -1,4 +1,5 @@
 // What is said when TLS fails: which check, of whose certificate, and what to do.
+#include "net/harmless.hpp"
 #include "net/tls_detail.hpp"
 
 namespace sluice::net {
@@ -51,19 +52,6 @@ std::string address_text(ASN1_OCTET_STRING const* ip)
     return {};
 }
 
-/// The peer chose this text: what could play tricks on a terminal or a log is taken out, and its
-/// length bounded.
-std::string harmless(std::string text)
-{
-    constexpr std::size_t length_max = 256;
-    for (auto& c : text)
-        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
-            c = '?';
-    if (text.size() > length_max)
-        text = text.substr(0, length_max) + "...";
-    return text;
-}
-
 std::string names_of(X509 const* certificate)
 {
     auto* const names = static_cast<GENERAL_NAMES*>(
@@ -78,7 +66,7 @@ std::string names_of(X509 const* certificate)
             out += (out.empty() ? "" : ", ") + text;
     }
     GENERAL_NAMES_free(names);
-    return harmless(std::move(out));
+    return harmless(out);
 }
 
 std::string check_text(verify_fault const& v, std::string const& wanted, bool server)

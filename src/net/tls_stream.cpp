@@ -1,4 +1,5 @@
 // TLS's handshake, and the stream that comes of it.
+#include "net/core_stream.hpp"
 #include "net/tls_core.hpp"
 
 #include <boost/asio/post.hpp>
@@ -11,34 +12,6 @@ namespace asio = boost::asio;
 
 constexpr std::chrono::milliseconds linger{1'000};  // for the peer to read our alert
 constexpr std::size_t linger_octets_max = std::size_t{64} * 1024;
-
-class tls_stream final : public byte_stream {
-public:
-    explicit tls_stream(std::shared_ptr<tls_core> core) : core_{std::move(core)} {}
-    ~tls_stream() override { core_->close(); }
-
-    asio::any_io_executor get_executor() override { return core_->inner().get_executor(); }
-    std::size_t read_some(asio::mutable_buffer into, error_code& ec) override
-    {
-        return core_->read_some(into, ec);
-    }
-    std::size_t write_some(asio::const_buffer from, error_code& ec) override
-    {
-        return core_->write_some(from, ec);
-    }
-    void async_wait(readiness which, std::shared_ptr<stream_waiter> waiter) override
-    {
-        core_->async_wait(which, std::move(waiter));
-    }
-    void shutdown_write() noexcept override { core_->shutdown_write(); }
-    void close() noexcept override { core_->close(); }
-    void reset() noexcept override { core_->reset(); }
-    std::string peer() const override { return core_->inner().peer(); }
-    stream_security security() const override { return core_->security(); }
-
-private:
-    std::shared_ptr<tls_core> core_;
-};
 
 class tls_handshake final : public tcp_connect,
                             public stream_waiter,
@@ -78,7 +51,8 @@ private:
         if (!done_)
             return;
         switch (core_->shake()) {
-        case tls_core::progress::done: return finish({{}, {}, std::make_unique<tls_stream>(core_)});
+        case tls_core::progress::done:
+            return finish({{}, {}, std::make_unique<core_stream<tls_core>>(core_)});
         case tls_core::progress::wants_read:
             return core_->wait(readiness::read, readiness::read, shared_from_this());
         case tls_core::progress::wants_write:

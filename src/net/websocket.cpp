@@ -1,4 +1,6 @@
 // WebSocket's handshake, and the stream that comes of it.
+#include "net/core_stream.hpp"
+#include "net/harmless.hpp"
 #include "net/websocket_core.hpp"
 
 #include <sluice/net/websocket.hpp>
@@ -21,47 +23,11 @@ namespace websocket = beast::websocket;
 constexpr std::size_t header_max = std::size_t{8} * 1024;
 constexpr std::string_view subprotocol = "amqp";
 
-class websocket_stream final : public byte_stream {
-public:
-    explicit websocket_stream(std::shared_ptr<websocket_core> core) : core_{std::move(core)} {}
-    ~websocket_stream() override { core_->close(); }
-
-    asio::any_io_executor get_executor() override { return core_->inner().get_executor(); }
-    std::size_t read_some(asio::mutable_buffer into, error_code& ec) override
-    {
-        return core_->read_some(into, ec);
-    }
-    std::size_t write_some(asio::const_buffer from, error_code& ec) override
-    {
-        return core_->write_some(from, ec);
-    }
-    void async_wait(readiness which, std::shared_ptr<stream_waiter> waiter) override
-    {
-        core_->async_wait(which, std::move(waiter));
-    }
-    void shutdown_write() noexcept override { core_->shutdown_write(); }
-    void close() noexcept override { core_->close(); }
-    void reset() noexcept override { core_->reset(); }
-    std::string peer() const override { return core_->inner().peer(); }
-    stream_security security() const override { return core_->inner().security(); }
-
-private:
-    std::shared_ptr<websocket_core> core_;
-};
-
-/// The peer chose this text: what could play tricks on a terminal or a log is taken out.
-std::string harmless(beast::string_view from)
-{
-    std::string out{from.substr(0, 100)};
-    for (auto& c : out)
-        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
-            c = '?';
-    return out;
-}
+std::string shown(beast::string_view from) { return harmless({from.data(), from.size()}, 100); }
 
 std::string status_text(unsigned code, beast::string_view reason)
 {
-    return "HTTP " + std::to_string(code) + (reason.empty() ? "" : " " + harmless(reason));
+    return "HTTP " + std::to_string(code) + (reason.empty() ? "" : " " + shown(reason));
 }
 
 bool went_away(error_code ec) noexcept
@@ -90,7 +56,7 @@ protected:
     {
         finish({to_boost(code), "WebSocket with " + peer_ + ": " + text, nullptr});
     }
-    void succeed() { finish({{}, {}, std::make_unique<websocket_stream>(core_)}); }
+    void succeed() { finish({{}, {}, std::make_unique<core_stream<websocket_core>>(core_)}); }
 
     std::shared_ptr<websocket_core> core_;
 
@@ -158,8 +124,7 @@ private:
                         chosen.empty()
                             ? "the peer did not agree to the subprotocol 'amqp'; is it an "
                               "AMQP 1.0 server?"
-                            : "the peer chose the subprotocol '" + harmless(chosen)
-                                  + "', not 'amqp'");
+                            : "the peer chose the subprotocol '" + shown(chosen) + "', not 'amqp'");
         succeed();
     }
 
@@ -209,7 +174,7 @@ private:
             return refuse(http::status::bad_request, "the subprotocol has to be 'amqp'");
         if (!origin_may())
             return refuse(http::status::forbidden, "web pages of the origin '"
-                                                       + harmless(request[http::field::origin])
+                                                       + shown(request[http::field::origin])
                                                        + "' may not connect here");
         if (buffer_.size() > 0)
             return refuse(http::status::bad_request, "data before the answer to the upgrade");

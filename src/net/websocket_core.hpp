@@ -28,6 +28,7 @@ public:
     void shutdown_write() noexcept;
     void close() noexcept;
     void reset() noexcept;
+    stream_security security() { return inner().security(); }
 
 private:
     void start_read();
