@@ -6,28 +6,7 @@ namespace {
 
 using namespace test;
 
-std::string pattern(std::size_t size)
-{
-    std::string out(size, '\0');
-    for (std::size_t i = 0; i < size; ++i) out[i] = static_cast<char>(i * 31 % 251);
-    return out;
-}
-
-/// Shaken hands, both streams at hand.
-struct shaken_rig : tls_rig {
-    shaken_rig()
-    {
-        shake();
-        EXPECT_TRUE(at_client.stream) << at_client.text;
-        EXPECT_TRUE(at_server.stream) << at_server.text;
-    }
-};
-struct ready_rig : shaken_rig {
-    byte_stream& c() { return *at_client.stream; }
-    byte_stream& s() { return *at_server.stream; }
-    patient_reader client_reader{*this, *at_client.stream};
-    patient_reader server_reader{*this, *at_server.stream};
-
+struct ready_rig : shaken<tls_rig> {
     error_code write(byte_stream& to, std::string const& text)
     {
         return write_all(*this, to, text, [] {});
@@ -64,12 +43,12 @@ TEST(Tls, ASmallReadLeavesTheRestOfARecordReadyAtOnce)
 {
     ready_rig r;
     ASSERT_FALSE(r.write(r.s(), "abcdef"));
-    r.run_some();
+    r.run();
     std::string out;
     for (int i = 0; i < 3; ++i) {
         auto const note = std::make_shared<readiness_note>();
         r.c().async_wait(readiness::read, note);
-        r.run_some();
+        r.run();
         ASSERT_EQ(note->calls, 1);
         char two[2];
         error_code ec;
@@ -211,7 +190,7 @@ TEST(Tls, CloseEndsWaitsAndSoDoesGoingAway)
     EXPECT_EQ(ec, boost::asio::error::would_block);
     r.c().async_wait(readiness::read, first);
     r.c().close();
-    r.run_some();
+    r.run();
     EXPECT_EQ(first->calls, 1);
     EXPECT_EQ(first->result, boost::asio::error::operation_aborted);
 
@@ -219,7 +198,7 @@ TEST(Tls, CloseEndsWaitsAndSoDoesGoingAway)
     r.s().read_some(boost::asio::buffer(some), ec);
     r.s().async_wait(readiness::read, second);
     r.at_server.stream.reset();
-    r.run_some();
+    r.run();
     EXPECT_EQ(second->calls, 1);
 }
 
@@ -265,7 +244,7 @@ TEST(Tls, RenegotiationIsRefused)
     SSL_CTX_set_max_proto_version(client.context(), TLS1_2_VERSION);
     r.start_server();
     ASSERT_EQ(client.shake(), 1);
-    r.run_some();
+    r.run();
     ASSERT_TRUE(r.at_server.stream) << r.at_server.text;
     EXPECT_EQ(r.at_server.stream->security().protocol, "TLSv1.2");
     patient_reader reader{r, *r.at_server.stream};
@@ -288,7 +267,7 @@ TEST(Tls, OurServerSendsNothingAfterItsHandshakeByItself)
     bare_tls client{TLS_client_method(), r, false};
     r.start_server();
     ASSERT_EQ(client.shake(), 1);
-    r.run_some();
+    r.run();
     ASSERT_TRUE(r.at_server.stream);
     EXPECT_EQ(r.to_client->octets, "");
 }

@@ -220,7 +220,7 @@ TEST(TlsVerify, AServerWithoutTlsIsNamed)
     tls_rig r;
     r.start_client();
     r.to_client->inject(r.io, std::string("AMQP\0\1\0\0", 8));
-    r.run_some();
+    r.run();
     EXPECT_EQ(r.at_client.code, error::tls_handshake_failed);
     EXPECT_THAT(r.at_client.text,
                 AllOf(HasSubstr("AMQP without TLS"), HasSubstr("amqp://"), HasSubstr("localhost")));
@@ -231,7 +231,7 @@ TEST(TlsVerify, AServerThatHangsUpAtTheHandshakeIsNamed)
     tls_rig r;
     r.start_client();
     r.to_client->end(r.io);
-    r.run_some();
+    r.run();
     EXPECT_EQ(r.at_client.code, error::connect_failed);
     EXPECT_THAT(r.at_client.text, HasSubstr("does it speak TLS on this port"));
 }
@@ -245,9 +245,9 @@ TEST(TlsVerify, AClientWithoutTlsIsNamed)
         tls_rig r;
         r.start_server();
         r.to_server->inject(r.io, octets);
-        r.run_some();
+        r.run();
         r.to_server->end(r.io);
-        r.run_some();
+        r.run();
         EXPECT_EQ(r.server_calls, 1);
         EXPECT_EQ(r.at_server.code, error::tls_handshake_failed);
         EXPECT_THAT(r.at_server.text, AllOf(HasSubstr(what), HasSubstr("amqps://")));
@@ -265,7 +265,7 @@ TEST(TlsVerify, AnOldVersionOfTlsIsRefused)
     r.start_server();
     EXPECT_LE(client.shake(), 0);
     r.to_server->end(r.io);
-    r.run_some();
+    r.run();
     EXPECT_EQ(r.at_server.code, error::tls_handshake_failed) << r.at_server.text;
     EXPECT_THAT(r.at_server.text, HasSubstr("1.2 or 1.3 is needed"));
 }
@@ -274,19 +274,19 @@ TEST(TlsVerify, HalfAHandshakeAndThenTheEndIsNamed)
 {
     tls_rig r;
     r.start_client();
-    r.run_some();
+    r.run();
     auto const hello = r.to_server->octets;
     r.to_client->end(r.io);  // what waits for the rest lets go
-    r.run_some();
+    r.run();
     ASSERT_GT(hello.size(), 100u);
     for (auto const part : {std::size_t{1}, std::size_t{5}, hello.size() / 2, hello.size() - 1}) {
         tls_rig one;
         one.start_server();
         one.to_server->inject(one.io, hello.substr(0, part));
-        one.run_some();
+        one.run();
         EXPECT_EQ(one.server_calls, 0) << "it may come yet";
         one.to_server->end(one.io);
-        one.run_some();
+        one.run();
         EXPECT_EQ(one.at_server.code, error::connect_failed) << one.at_server.text;
     }
 }
@@ -295,19 +295,19 @@ TEST(TlsVerify, MutatedHandshakesEndInErrorsAndNothingElse)
 {
     tls_rig r;
     r.start_client();
-    r.run_some();
+    r.run();
     auto const hello = r.to_server->octets;
     r.to_client->end(r.io);  // what waits for the rest lets go
-    r.run_some();
+    r.run();
     for (std::size_t i = 0; i < hello.size(); i += 7) {
         auto changed = hello;
         changed[i] = static_cast<char>(changed[i] ^ 0x55);
         tls_rig one;
         one.start_server();
         one.to_server->inject(one.io, changed);
-        one.run_some();
+        one.run();
         one.to_server->end(one.io);
-        one.run_some();
+        one.run();
         EXPECT_EQ(one.server_calls, 1) << i;
         EXPECT_FALSE(one.at_server.stream) << i;
     }
@@ -319,7 +319,7 @@ TEST(TlsVerify, ACancelledHandshakeTellsOnce)
     r.start_client();
     r.client_handshake->cancel();
     r.client_handshake->cancel();
-    r.run_some();
+    r.run();
     EXPECT_EQ(r.client_calls, 1);
     EXPECT_EQ(r.at_client.code, error::operation_aborted);
 }

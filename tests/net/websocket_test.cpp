@@ -13,13 +13,6 @@ using namespace test;
 using testing::AllOf;
 using testing::HasSubstr;
 
-std::string pattern(std::size_t size)
-{
-    std::string out(size, '\0');
-    for (std::size_t i = 0; i < size; ++i) out[i] = static_cast<char>(i * 31 % 251);
-    return out;
-}
-
 struct websocket_rig : memory_pair {
     connect_result at_client;
     connect_result at_server;
@@ -79,20 +72,7 @@ std::string upgrade(std::string const& more = "Sec-WebSocket-Protocol: amqp\r\n"
            + more + "\r\n";
 }
 
-struct shaken_rig : websocket_rig {
-    shaken_rig()
-    {
-        shake();
-        EXPECT_TRUE(at_client.stream) << at_client.text;
-        EXPECT_TRUE(at_server.stream) << at_server.text;
-    }
-};
-struct ready_rig : shaken_rig {
-    byte_stream& c() { return *at_client.stream; }
-    byte_stream& s() { return *at_server.stream; }
-    patient_reader client_reader{*this, *at_client.stream};
-    patient_reader server_reader{*this, *at_server.stream};
-};
+using ready_rig = shaken<websocket_rig>;
 
 TEST(WebSocket, PassesOctetsBothWaysAndAsksForAmqp)
 {

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -198,6 +199,34 @@ private:
     memory_pair& pair_;
     net::byte_stream& from_;
     std::shared_ptr<readiness_note> note_;
+};
+
+/// Octets that are not the same over and over, so that a piece which is missing is seen.
+inline std::string pattern(std::size_t size)
+{
+    std::string out(size, '\0');
+    for (std::size_t i = 0; i < size; ++i) out[i] = static_cast<char>(i * 31 % 251);
+    return out;
+}
+
+/// A `Rig` once both sides have shaken hands.
+template <class Rig>
+struct after_handshake : Rig {
+    after_handshake()
+    {
+        this->shake();
+        if (!this->at_client.stream || !this->at_server.stream)
+            throw std::runtime_error{"client: " + this->at_client.text
+                                     + "; server: " + this->at_server.text};
+    }
+    net::byte_stream& c() { return *this->at_client.stream; }
+    net::byte_stream& s() { return *this->at_server.stream; }
+};
+/// The same, both streams at hand.
+template <class Rig>
+struct shaken : after_handshake<Rig> {
+    patient_reader client_reader{*this, this->c()};
+    patient_reader server_reader{*this, this->s()};
 };
 
 /// Writes all of it, waiting where it has to, while `meanwhile` reads at the other end.

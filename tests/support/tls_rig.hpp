@@ -65,14 +65,7 @@ struct tls_rig : memory_pair {
     {
         start_client();
         start_server();
-        run_some();
-    }
-    /// run(), but no timer is waited for.
-    void run_some()
-    {
-        io.restart();
-        while (io.poll() > 0)
-            ;
+        run();
     }
 };
 
