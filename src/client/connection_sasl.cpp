@@ -198,8 +198,16 @@ void connection_core::on_sasl_of_peer(bool first)
         return on_sasl_answer({});
     if (!server_->sasl->is_slow())
         return on_sasl_answer(server_->sasl->respond(engine_->sasl_bytes()));
-    run_handler([self = shared_from_this(), held = server_->sasl, said = engine_->sasl_bytes()] {
+    auto place = server_->listener->take_check();
+    if (!place) {
+        server_->sasl.reset();
+        std::ignore = engine_->sasl_outcome(sasl_code::sys_temp);
+        return;
+    }
+    run_handler([self = shared_from_this(), held = server_->sasl, said = engine_->sasl_bytes(),
+                 place = std::move(place)]() mutable {
         auto f = [answer = held->respond(said)](connection_core& on) { on.on_sasl_answer(answer); };
+        place.reset();  // before the answer is out: who has it may come again at once
         auto* const c = new call_command<decltype(f)>{std::move(f)};
         if (!self->push(*c))
             c->refuse();

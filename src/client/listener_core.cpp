@@ -144,6 +144,16 @@ std::size_t listener_core::on_buffered(std::size_t before, std::size_t after) no
     return buffered_;
 }
 
+/// A flood of logins leaves those who are in their share of the handlers' threads.
+std::shared_ptr<void> listener_core::take_check()
+{
+    if (checks_->load(std::memory_order_relaxed) >= options_.password_checks_max)
+        return nullptr;
+    checks_->fetch_add(1, std::memory_order_relaxed);
+    return {checks_.get(),
+            [held = checks_](void*) { held->fetch_sub(1, std::memory_order_relaxed); }};
+}
+
 // ---- the end
 
 /// Handshakes are no connections yet: they end.

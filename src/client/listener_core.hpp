@@ -42,6 +42,9 @@ public:
     void on_ended(connection_core& c);
     /// One connection's share of octets held has changed. @returns the sum
     std::size_t on_buffered(std::size_t before, std::size_t after) noexcept;
+    /// For one check of a password, to be kept until it is done, on whatever thread. Null: as many
+    /// wait as may.
+    std::shared_ptr<void> take_check();
 
 private:
     void on_stream(std::unique_ptr<net::byte_stream> stream);
@@ -67,6 +70,8 @@ private:
     std::uint64_t handshakes_begun_ = 0;
     net::tls_context_ptr tls_;
     std::shared_ptr<std::atomic<int>> const untold_ = std::make_shared<std::atomic<int>>(0);
+    std::shared_ptr<std::atomic<std::size_t>> const checks_ =
+        std::make_shared<std::atomic<std::size_t>>(0);  // that wait or are under way
     std::vector<reply_ptr<>> stoppers_;
     amqp_error why_;
     clock_time stop_at_{0};

@@ -3,7 +3,9 @@
 
 #include <gmock/gmock.h>
 
+#include <atomic>
 #include <deque>
+#include <future>
 
 namespace sluice::test {
 namespace {
@@ -17,6 +19,7 @@ using client::receiver;
 using client::sender;
 using client::session;
 using client::session_request;
+using testing::AllOf;
 using testing::HasSubstr;
 
 /// What a server keeps, from whichever thread.
@@ -240,6 +243,32 @@ TEST_F(Listener, ChecksAPassword)
     EXPECT_THAT(failure_of([&] { connect("bad:secret@"); }), HasSubstr("refused the user"));
     EXPECT_THAT(failure_of([&] { connect(); }), HasSubstr("PLAIN"));
     EXPECT_THAT(failure_of([&] { connect("", "?sasl=none"); }), HasSubstr("SASL"));
+}
+
+// Nothing that is slow is done for more of them than a number.
+TEST_F(Listener, TellsAPeerToComeBackWhenTooManyPasswordsWait)
+{
+    std::promise<void> asked;
+    std::promise<void> answer;
+    std::atomic<int> calls{0};
+    client::listener_options o;
+    o.password_checks_max = 1;
+    o.check_password = [&, last = answer.get_future().share()](std::string_view,
+                                                               std::string_view password) {
+        if (calls++ == 0)
+            asked.set_value();
+        last.wait_for(20s);
+        return password == "secret";
+    };
+    listen({}, std::move(o));
+    auto slow = in_background([&] { return connect("anna:secret@"); });
+    ASSERT_EQ(asked.get_future().wait_for(20s), std::future_status::ready);
+    EXPECT_THAT(failure_of([&] { connect("eve:guess@"); }),
+                AllOf(HasSubstr("sys-temp"), HasSubstr("try again later")));
+    EXPECT_EQ(calls, 1);
+    answer.set_value();
+    EXPECT_TRUE(get(slow).value.value().valid());
+    EXPECT_TRUE(connect("anna:secret@").valid()) << "there is room again";
 }
 
 TEST_F(Listener, TakesPeersWithAndWithoutSasl)

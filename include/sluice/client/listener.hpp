@@ -2,9 +2,9 @@
 #pragma once
 
 #include <sluice/client/connection.hpp>
-#include <sluice/net/tcp_listener.hpp>
-#include <sluice/net/sasl_users.hpp>
 #include <sluice/export.hpp>
+#include <sluice/net/sasl_users.hpp>
+#include <sluice/net/tcp_listener.hpp>
 
 #include <functional>
 #include <string_view>
@@ -33,7 +33,7 @@ struct listener_options {
     std::size_t connections_max = 10'000;    ///< the next waits in the backlog
     milliseconds handshake_timeout{10'000};  ///< from the socket to the open; then it is closed
     std::optional<net::tls_server_options> tls{};  ///< set: TLS, and nothing without it
-    bool websocket = false;  ///< AMQP over WebSocket, and nothing else
+    bool websocket = false;                        ///< AMQP over WebSocket, and nothing else
     /// Whose web pages may connect besides the server's own: "https://example.org", or "*".
     std::vector<std::string> websocket_origins{};
     /// Told with a text of each TLS or WebSocket handshake that failed: which check, for whom. Runs
@@ -52,6 +52,8 @@ struct listener_options {
     std::shared_ptr<net::sasl_users const> users{};
     /// PLAIN for `users` also from other machines over connections that are not encrypted.
     bool allow_plain_unencrypted = false;
+    /// Passwords that wait to be checked, at most: one more gets the outcome sys-temp.
+    std::size_t password_checks_max = 64;
 
     /// The check of SASL PLAIN. Set: ANONYMOUS and connections without SASL are refused. Called on
     /// the connection's handler executor; what it throws refuses.
