@@ -22,6 +22,7 @@ import sys
 import tempfile
 import threading
 import time
+import zlib
 
 import audit_support
 import pairing_net as net
@@ -295,9 +296,11 @@ class Echo:
             _, err = self.agent.process.communicate()
             if self.stopping:
                 return
-            # The message would end the next one as well: it is taken away, and our client is told.
+            # The message would end the next one as well: once the node has it back it is taken away, and with it one
+            # before it whose acceptance was not written any more. Our client is told.
             cell = self.arguments[0]
-            cell.sluice('recv', url_of(self.node_port, self.arguments[3]), '--drain', '--output', 'none')
+            for ends in (('--count', '1', '--timeout', '5'), ('--drain',)):
+                cell.sluice('recv', url_of(self.node_port, self.arguments[3]), *ends, '--output', 'none')
             cell.sluice('send', url_of(self.node_port, self.to), '--body', 'the client fails: ' +
                         said(err)[:90])
             self.agent = Agent(*self.arguments, watched=True, to=self.to)
@@ -486,10 +489,10 @@ def start(o, peer):
             print(done.stderr)
             return 1
         state = dict(word.split('=', 1) for word in done.stdout.strip().splitlines()[-1].split())
-        # Whoever started this may be killed: then the broker ends too.
-        subprocess.Popen(['setsid', 'bash', '-c', 'while kill -0 %d 2>/dev/null; do sleep 1; done; exec "$0" stop '
-                          '--dir "$1"' % os.getppid(), script, broker_folder(o, peer)], stdin=subprocess.DEVNULL,
-                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        # Whoever started this may be killed: then the broker ends too, and its folder goes.
+        subprocess.Popen(['setsid', 'bash', '-c', 'while kill -0 %d 2>/dev/null && [ -d "$1" ]; do sleep 1; done; '
+                          'if [ -d "$1" ]; then "$0" stop --dir "$1"; rm -rf "$1"; fi' % os.getppid(), script,
+                          broker_folder(o, peer)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     else:
         build.build(LANGUAGE[peer], os.path.join(o.clients, LANGUAGE[peer]))
     with open(os.path.join(state_folder(o, peer), 'state.json'), 'w') as f:
@@ -498,11 +501,8 @@ def start(o, peer):
 
 
 def broker_folder(o, peer):
-    return os.path.join(tempfile.gettempdir(), 'sluice-pairing-%s-%08x' % (peer, hash_of(o.state)))
-
-
-def hash_of(text):
-    return sum((i + 1) * 131 * ord(ch) for i, ch in enumerate(os.path.abspath(text))) & 0xffffffff
+    return os.path.join(tempfile.gettempdir(), 'sluice-pairing-%s-%08x'
+                        % (peer, zlib.crc32(os.path.abspath(o.state).encode())))
 
 
 def stop(o, peer):
@@ -526,7 +526,9 @@ def cell(o, peer, name):
         client_cell(c) if PEERS[peer].kind == 'client' else server_cell(c)
     except (Fault, subprocess.TimeoutExpired, OSError) as e:
         problems.append('%s: %s' % (type(e).__name__, e))
-    problem = '\n'.join(problems + c.close()) or None
+    finally:  # Ctrl-C, too
+        problems += c.close()
+    problem = '\n'.join(problems) or None
     known = expected().get(peer, {}).get(name, {})
     wrong = 0
     for fact, observed, ideal in c.facts:

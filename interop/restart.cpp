@@ -37,7 +37,7 @@ std::string output_of(std::string const& command)
 /// A broker as the scripts of interop/brokers start it, on one port all the time.
 class broker {
 public:
-    explicit broker(settings const& s) : settings_{s} { start(); }
+    explicit broker(settings const& s) : settings_{s} {}
     ~broker()
     {
         try {
@@ -85,11 +85,16 @@ private:
     pid_t pid_ = 0;
 };
 
+/// Ctrl-C: the broker is in a session of its own and has to be stopped.
+std::sig_atomic_t volatile interrupted = 0;
+
 template <class F>
 bool within(std::chrono::milliseconds most, F f)
 {
     auto const until = clock_type::now() + most;
     while (clock_type::now() < until) {
+        if (interrupted)
+            throw std::runtime_error("interrupted");
         if (f())
             return true;
         std::this_thread::sleep_for(10ms);
@@ -132,6 +137,7 @@ void kill_and_start(broker& b, interop::load_run& load, settings const& s)
 void run(settings const& s)
 {
     broker b{s};
+    b.start();
     auto const url = fmt::format("amqp://{}127.0.0.1:{}", s.credentials, b.port());
     interop::load_run load{{.sender_url = url,
                             .receiver_url = url,
@@ -176,6 +182,7 @@ int main(int argc, char** argv)
     if (!::mkdtemp(folder))
         return 1;
     s.folder = folder;
+    for (auto const signal : {SIGINT, SIGTERM}) std::signal(signal, [](int) { interrupted = 1; });
     auto status = 0;
     try {
         run(s);

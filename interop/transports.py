@@ -50,6 +50,15 @@ def refuses(url, *options, says):
     print('refused as it should be:', text.strip().splitlines()[-1])
 
 
+def interrupt(process):
+    """Ctrl-C, and what it has printed; it does not outlive the test."""
+    process.send_signal(signal.SIGINT)
+    try:
+        return process.communicate(timeout=PATIENCE)[0]
+    finally:
+        process.kill()
+
+
 def openssl(*arguments):
     subprocess.run(['openssl', *arguments], check=True, capture_output=True, timeout=PATIENCE)
 
@@ -90,8 +99,7 @@ def serving(*options):
             ports[s] = event['port']
         yield process, ports
     finally:
-        process.send_signal(signal.SIGINT)
-        process.communicate(timeout=PATIENCE)
+        interrupt(process)
     assert process.returncode == 0
 
 
@@ -106,8 +114,7 @@ def auditing(*options):
         assert match, first
         yield match.group(1)
     finally:
-        process.send_signal(signal.SIGINT)
-        out, _ = process.communicate(timeout=PATIENCE)
+        out = interrupt(process)
     assert process.returncode == 0, out
     print('audited:', out.strip().splitlines()[-1])
 
@@ -144,8 +151,7 @@ def each_scheme(folder, ca, process, ports):
     # The certificate of another CA, in the same files.
     issue(folder, other, 'server')
     process.send_signal(signal.SIGHUP)
-    while 'certificate again' not in process.stderr.readline():
-        pass
+    assert any('certificate again' in line for line in process.stderr), 'the node ended'
     refuses(amqps, *shown, says=['CN=other'])
     carries(amqps, 'q', '--tls-ca', other, *shown[2:])
 
