@@ -112,18 +112,21 @@ void websocket_core::on_read(error_code ec, std::size_t n)
     reading_ = false;
     filled_ = n;
     next_read_ = n == input_.size() ? busy_read : idle_read;
-    if (n > 0 && ws_.got_text()) {
+    auto const text = n > 0 && ws_.got_text();
+    if (text) {
         filled_ = 0;
         ec = make(fault::text);
-        write_end_ = ec;
-        if (!std::exchange(ending_, true) && !writing_)
-            start_close();
     }
     if (ec) {
         auto const ended =
             ec == websocket::error::closed || (ending_ && ec == asio::error::operation_aborted);
         auto const cut = ec == asio::error::eof || ec == boost::beast::error::timeout;
         read_end_ = ended ? error_code{asio::error::eof} : cut ? make(fault::truncated) : ec;
+    }
+    if (text) {
+        write_end_ = ec;
+        if (!std::exchange(ending_, true) && !writing_)
+            start_close();
     }
     wake(readiness::read);
 }

@@ -152,6 +152,7 @@ TEST(WebSocket, ATextMessageAndABreachOfTheProtocolEndTheStream)
     text.to_server->inject(text.io, std::string("\x81\x82\0\0\0\0hi", 8));
     EXPECT_EQ(reader.all(), "");
     EXPECT_THAT(reader.end.message(), HasSubstr("text message"));
+    EXPECT_THAT(text.to_client->all, HasSubstr("\x88\x02\x03\xeb")) << "a close frame, 1003";
 
     websocket_rig unmasked;
     std::ignore = unmasked.ask(upgrade());
