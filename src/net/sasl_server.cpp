@@ -3,6 +3,8 @@
 
 #include <sluice/net/sasl_server.hpp>
 
+#include <algorithm>
+
 namespace sluice::net {
 namespace {
 
@@ -162,12 +164,17 @@ private:
     std::string challenge_;
 };
 
+bool knows_certificate(sasl_server_options const& o)
+{
+    return !o.certificate_user.empty() && (!o.users || o.users->find(o.certificate_user));
+}
+
 }  // namespace
 
 std::vector<std::string> sasl_offer(sasl_server_options const& o)
 {
     std::vector<std::string> out;
-    if (!o.certificate_user.empty() && (!o.users || o.users->find(o.certificate_user)))
+    if (knows_certificate(o))
         out.emplace_back("EXTERNAL");
     if (o.users)
         for (auto const h : {scram_hash::sha512, scram_hash::sha256})
@@ -191,9 +198,7 @@ std::unique_ptr<sasl_server> make_sasl_server(std::string_view mechanism,
     if (std::find(offered.begin(), offered.end(), mechanism) == offered.end())
         return nullptr;
     if (mechanism == "EXTERNAL")
-        return std::make_unique<external_server>(
-            o.certificate_user,
-            !o.certificate_user.empty() && (!o.users || o.users->find(o.certificate_user)));
+        return std::make_unique<external_server>(o.certificate_user, knows_certificate(o));
     if (auto const hash = scram_hash_of(mechanism))
         return std::make_unique<scram_server>(*hash, o.users);
     if (mechanism == "PLAIN")
