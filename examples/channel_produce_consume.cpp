@@ -11,6 +11,8 @@
 
 #include <boost/asio/use_future.hpp>
 
+#include <atomic>
+#include <functional>
 #include <iostream>
 #include <syncstream>
 #include <thread>
@@ -21,18 +23,24 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr int values = 8;
+constexpr int slots = 4;
 
 auto say() { return std::osyncstream{std::cout}; }
 
-void produce(std::string const& url)
+void produce(std::string const& url, std::atomic_flag& waits)
 {
     client::container container;
     auto const connection = container.connect(url);
-    auto const numbers = sluice::channel<int>::open(connection, "numbers", {.capacity = 4});
+    auto const numbers = sluice::channel<int>::open(connection, "numbers", {.capacity = slots});
     for (int i = 1; i <= values; ++i) {
         auto sent = numbers.async_send(i, boost::asio::use_future);
-        if (sent.wait_for(200ms) != std::future_status::ready)
+        if (sent.wait_for(200ms) != std::future_status::ready) {
             say() << "send " << i << " waits: the channel is full\n";
+            if (i > slots) {
+                waits.test_and_set();
+                waits.notify_all();
+            }
+        }
         sent.get();
         say() << "sent " << i << '\n';
     }
@@ -44,7 +52,7 @@ void consume(std::string const& url)
 {
     client::container container;
     auto const connection = container.connect(url);
-    auto const numbers = sluice::channel<int>::open(connection, "numbers", {.capacity = 4});
+    auto const numbers = sluice::channel<int>::open(connection, "numbers", {.capacity = slots});
     for (auto const n : numbers) say() << "            received " << n << '\n';
     say() << "            closed and drained\n";
     connection.close();
@@ -54,11 +62,17 @@ void consume(std::string const& url)
 
 int main(int argc, char** argv)
 {
-    if (argc == 3)
-        return std::string{argv[1]} == "produce" ? produce(argv[2]), 0 : (consume(argv[2]), 0);
+    std::atomic_flag waits;
+    if (argc == 3) {
+        if (std::string{argv[1]} == "produce")
+            produce(argv[2], waits);
+        else
+            consume(argv[2]);
+        return 0;
+    }
     sluice::node::node node;
     auto const url = "amqp://127.0.0.1:" + std::to_string(node.listen("127.0.0.1", 0).value());
-    std::jthread const producer{produce, url};
-    std::this_thread::sleep_for(500ms);  // so that it fills up
+    std::jthread const producer{produce, url, std::ref(waits)};
+    waits.wait(false);  // until it is full
     consume(url);
 }

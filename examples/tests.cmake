@@ -1,5 +1,5 @@
-# Examples that need nothing but themselves: they start a node of their own. See interop/tests.cmake
-# for those that want a broker.
+# The examples of channels, which start a node of their own. Other examples that are run stand in
+# tests/house/tests.cmake and interop/tests.cmake.
 foreach(name IN ITEMS select produce_consume work_queue graceful_drain load_shedding pipeline)
     if(TARGET example_channel_${name})
         add_test(NAME example.channel_${name} COMMAND example_channel_${name})
@@ -9,6 +9,10 @@ endforeach()
 if(TARGET example_channel_produce_consume)
     set_tests_properties(example.channel_produce_consume PROPERTIES
         PASS_REGULAR_EXPRESSION "send 5 waits: the channel is full.*sent 8")
+endif()
+if(TARGET example_channel_select)
+    set_tests_properties(example.channel_select PROPERTIES PASS_REGULAR_EXPRESSION
+        "nobody has ordered yet.*order 1 is done.*order 2 is done.*order 3 is done.*closed")
 endif()
 if(TARGET example_channel_work_queue)
     set_tests_properties(example.channel_work_queue PROPERTIES

@@ -29,7 +29,8 @@ if(TARGET sluice_engine AND SLUICE_TESTS)
     set_tests_properties(house.state_machines PROPERTIES LABELS house TIMEOUT 60)
 endif()
 
-# C++ in README and docs is what lies in examples/, which are run here, each with a node of its own or `sluice node`.
+# C++ in README and docs is what lies in examples/. All of them are compiled; these are run, each with a node of its own,
+# `sluice node` or a broker.
 add_test(NAME house.snippets COMMAND Python3::Interpreter -B ${house}/snippets.py ${PROJECT_SOURCE_DIR})
 add_test(NAME house.snippets_finds_each_fault
     COMMAND Python3::Interpreter -B -m unittest snippets_test WORKING_DIRECTORY ${house})
@@ -76,7 +77,7 @@ mark_as_advanced(SLUICE_DOXYGEN)
 if(SLUICE_DOXYGEN)
     file(MAKE_DIRECTORY ${PROJECT_SOURCE_DIR}/build)
     add_test(NAME house.api COMMAND ${SLUICE_DOXYGEN} Doxyfile WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
-    set_tests_properties(house.api PROPERTIES LABELS house TIMEOUT 120 RESOURCE_LOCK api)
+    set_tests_properties(house.api PROPERTIES LABELS house TIMEOUT 120)
 endif()
 
 # An external project of the smallest kind is built against the installed package.
