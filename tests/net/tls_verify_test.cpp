@@ -203,7 +203,17 @@ TEST(TlsVerify, AClientMayComeWithoutACertificateWhereItIsOptionalButNotWithAWro
                                             HasSubstr("--tls-client-ca")));
 }
 
-TEST(TlsVerify, ACommonNameWithATrickInItIsNone)
+TEST(TlsVerify, ACommonNameWithANulInItIsNone)
+{
+    tls_rig r;
+    r.server.client_ca_file = r.ca.pem();
+    r.use_at_client(r.ca.issue({.common_name = std::string("ann\0admin", 9), .names = ""}));
+    r.shake();
+    ASSERT_TRUE(r.at_server.stream);
+    EXPECT_EQ(r.at_server.stream->security().peer_common_name, "");
+}
+
+TEST(TlsVerify, ALineEndInACommonNameIsEscapedInTheSubject)
 {
     tls_rig r;
     r.server.client_ca_file = r.ca.pem();

@@ -124,8 +124,8 @@ private:
         X509_NAME_add_entry_by_txt(subject, "O", MBSTRING_UTF8,
                                    reinterpret_cast<unsigned char const*>("Sluice"), -1, -1, 0);
         X509_NAME_add_entry_by_txt(subject, "CN", MBSTRING_UTF8,
-                                   reinterpret_cast<unsigned char const*>(r.common_name.c_str()),
-                                   -1, -1, 0);
+                                   reinterpret_cast<unsigned char const*>(r.common_name.data()),
+                                   static_cast<int>(r.common_name.size()), -1, 0);
         auto* const issuer = self_signed ? out.get() : certificate_.get();
         X509_set_issuer_name(out.get(), X509_get_subject_name(issuer));
         extend(out.get(), issuer, NID_basic_constraints,
