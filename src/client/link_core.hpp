@@ -98,7 +98,8 @@ protected:
     virtual bool may_come_back() const { return true; }
     /// What it is attached to stays without it: only close() ends that, not the last handle's end.
     virtual bool outlives_link() const { return false; }
-    virtual void on_lost() {}  // takes what it needs from the engine's link, which goes
+    /// Takes what it needs from the engine's link, which goes, or has gone before its connection.
+    virtual void on_lost() {}
     virtual void on_detached(failure_ptr const& why) = 0;  // fails what waits
     virtual void on_abandoned() = 0;                       // closes as soon as it may
     virtual void on_released() {}                          // the engine's link goes now

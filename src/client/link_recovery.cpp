@@ -36,8 +36,9 @@ void link_core::lose(bool connection_gone)
                                      refers_to() + " ended with its connection"));
     if (core().now() - attached_at_ >= lived_long)
         backoff_.reset();
-    if (engine_link_) {
+    if (engine_link_ || connection_gone)  // away already: what waits may not outlive both
         on_lost();
+    if (engine_link_) {
         auto* const gone = std::exchange(engine_link_, nullptr);
         gone->context = nullptr;
         if (!connection_gone)

@@ -61,7 +61,7 @@ void receiver_core::drop_untaken()
 
 void receiver_core::on_lost()
 {
-    if (window_ == 0)
+    if (engine() && window_ == 0)
         by_hand_ = drainers_.empty() ? engine()->credit() : 0;
     if (!streamed())
         std::erase_if(backlog_, [](auto const* d) { return !d->settled(); });

@@ -22,14 +22,17 @@ bool sender_core::is_lost(send_request& s)
     };
     if (!s.open)
         return true;
-    if (engine::kind_of({s.state}) == outcome_kind::transactional) {
+    auto const posted = engine::kind_of({s.state}) == outcome_kind::transactional;
+    if (posted && core().away()) {
         fail(error::transaction_rolled_back,
              "the connection was lost, and the transaction with it");
         return true;
     }
-    if (s.stream && whole) {
+    if ((posted || s.stream) && whole) {  // a link alone does not end transactions
         fail(error::outcome_unknown,
-             "the connection was lost before the outcome of a streamed message came");
+             posted ? "the link was lost before the outcome of a message of a transaction came; "
+                      "roll the transaction back if it matters"
+                    : "the link was lost before the outcome of a streamed message came");
         return true;
     }
     if (s.stream && begun) {

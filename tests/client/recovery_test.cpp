@@ -325,6 +325,56 @@ TEST(Recovery, ALinkThatIsDetachedButNotClosedComesBackWithItsSends)
     EXPECT_EQ(sender.error(), nullptr);
 }
 
+/// A send in a transaction.
+client::send_options posting()
+{
+    static bytes const id(1);
+    client::send_options o;
+    o.state = encoded(transactional_state{.txn_id = id});
+    return o;
+}
+
+// The transaction lives on, and with it what the peer may have of it already.
+TEST(Recovery, ASendInATransactionThatLosesItsLinkAloneIsNotSaidToBeRolledBack)
+{
+    recovery_rig rig;
+    auto const sender = rig.sender(1);
+    auto sent = in_background(
+        [&] { return sender.send(client::encoded_message{data_message("1")}, posting()); });
+    rig.peer.skip_to<transfer>();
+    auto waiting = in_background(
+        [&] { return sender.send(client::encoded_message{data_message("2")}, posting()); });
+    while (sender.outstanding() < 2) std::this_thread::yield();
+    rig.peer.send(
+        detach{.handle = handle{0}, .error = error_view{.condition = "amqp:internal-error"}});
+    EXPECT_EQ(get(sent).code, error::outcome_unknown);
+    rig.peer.skip_to<detach>();
+    auto const back = rig.attach_forgetful();
+    rig.peer.grant(10, 1, 2048, 0, back->handle);
+    auto const t = rig.peer.skip_to<transfer>();
+    EXPECT_TRUE(same_bytes(t.payload, data_message("2")));
+    EXPECT_FALSE(t->state.empty());
+    rig.peer.settle(1, 1);
+    EXPECT_TRUE(get(waiting).value);
+    EXPECT_EQ(rig.connection.reconnects(), 0u);
+}
+
+// Its id means nothing on the next connection, or means somebody else's transaction.
+TEST(Recovery, ASendInATransactionThatWaitsForItsLinkDoesNotOutliveTheConnection)
+{
+    recovery_rig rig;
+    auto const sender = rig.sender(1);
+    auto const detached = sender.detached();
+    rig.peer.send(
+        detach{.handle = handle{0}, .error = error_view{.condition = "amqp:internal-error"}});
+    ASSERT_TRUE(detached.next(milliseconds{10'000}));
+    auto waiting = in_background(
+        [&] { return sender.send(client::encoded_message{data_message("1")}, posting()); });
+    while (sender.outstanding() == 0) std::this_thread::yield();
+    rig.peer.reset();
+    EXPECT_EQ(get(waiting).code, error::transaction_rolled_back);
+}
+
 TEST(Recovery, WhatCannotBeCuredEndsALinkAtOnceWithTheCause)
 {
     for (char const* condition : {"amqp:not-found", "amqp:not-allowed", "amqp:unauthorized-access",
