@@ -3,11 +3,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 namespace sluice::client::detail {
 namespace {
 
-/// The constructor of a data section of that many octets. [3.2.6]
+/// The constructor of a data section of that many octets. [3.2.6] @pre the size has 32 bits
 std::size_t section_header(std::size_t size, std::array<std::byte, 8>& out) noexcept
 {
     auto const octet = [](std::size_t v) { return static_cast<std::byte>(v & 0xff); };
@@ -206,6 +207,14 @@ std::size_t stream_core::put(bytes_view data) noexcept
 
 void stream_core::start_write(bytes_view data, bool as_section, reply_ptr<std::size_t> r)
 {
+    if (as_section && data.size() > std::numeric_limits<std::uint32_t>::max()) {
+        auto const why =
+            make_failure(make_error_code(sluice::error::invalid_argument),
+                         "a data section has at most 4294967295 octets [3.2.6], and this one "
+                             + std::to_string(data.size()) + "; write it as several");
+        return link_->connection()->answer(*link_->completions(), std::move(r), why->code, why,
+                                           std::size_t{0});
+    }
     std::array<std::byte, 8> header;
     auto const header_size = as_section ? section_header(data.size(), header) : 0;
     auto starved = false;

@@ -58,6 +58,18 @@ TEST(Stream, AFullBufferHoldsTheWriterBack)
     EXPECT_TRUE(get(call).value);
 }
 
+TEST(Stream, ASectionWhoseSizeHasMoreThan32BitsIsRefused)
+{
+    client_rig rig;
+    auto const sender = rig.sender();
+    auto stream = sender.stream({}, 1024);
+    auto const size = std::size_t{1} << 32;
+    std::byte const first{};
+    auto writing = in_background([&] { return stream.write_data({&first, size}); });  // not read
+    EXPECT_EQ(get(writing).code, error::invalid_argument);
+    EXPECT_EQ(get(in_background([&] { return stream.write_data(octets("ab")); })).value, 2u);
+}
+
 TEST(Stream, AnAbortIsToldToThePeer)
 {
     client_rig rig;

@@ -40,7 +40,7 @@ public:
     }
 
     /// The same for the content of one more data section [3.2.6]: a body of such sections needs no
-    /// length beforehand.
+    /// length beforehand. Content of 4 GiB or more is error::invalid_argument.
     template <class Token>
     auto async_write_data(bytes_view content, Token&& token) const
     {
