@@ -167,7 +167,12 @@ std::unique_ptr<net::byte_stream> make_memory_stream(asio::any_io_executor on, p
 std::uint16_t memory_hub::listen(std::uint16_t port, taker take)
 {
     std::lock_guard const lock{mutex_};
-    while (port == 0 || (last_ == port && listeners_.contains(port))) port = ++last_;
+    constexpr std::size_t ports = 65'535;
+    if (port == 0 && listeners_.size() < ports)
+        do port = ++last_;
+        while (port == 0 || listeners_.contains(port));
+    if (port == 0)
+        return 0;
     return listeners_.emplace(port, std::move(take)).second ? port : std::uint16_t{0};
 }
 

@@ -64,7 +64,7 @@ public:
     explicit memory_hub(std::size_t buffer_max) : buffer_max_{buffer_max} {}
 
     using taker = std::function<void(pipe_pair)>;
-    /// @param port 0: any that is free @returns 0 if it is in use
+    /// @param port 0: any that is free @returns 0 if it is in use, or if all are
     std::uint16_t listen(std::uint16_t port, taker take);
     void forget(std::uint16_t port);
     /// @returns the caller's end, or nothing if nobody listens there

@@ -105,6 +105,25 @@ TEST(MemoryNetwork, RefusesAPortThatIsInUse)
     first.close();
 }
 
+TEST(MemoryNetwork, RefusesAPortThatItHasGivenToSomebodyElse)
+{
+    memory_network const network;
+    client::container container;
+    auto const first = container.listen("memory", 0, network.server());
+    EXPECT_THROW(container.listen("memory", first.port(), network.server()),
+                 boost::system::system_error);
+}
+
+TEST(MemoryNetwork, GivesNobodyAPortThatSomebodyHasAskedFor)
+{
+    memory_network const network;
+    client::container container;
+    auto const asked = container.listen("memory", 1, network.server());
+    auto const given = container.listen("memory", 0, network.server());
+    EXPECT_EQ(asked.port(), 1);
+    EXPECT_EQ(given.port(), 2);
+}
+
 // [receives a scripted delivery]
 TEST(FakePeer, PlaysABrokerFrameByFrame)
 {
