@@ -1,4 +1,6 @@
 // Dispatchers and transacted sessions against the node of this project.
+#include "support/numbered.hpp"
+
 #include <sluice/client/client.hpp>
 #include <sluice/dispatch/transacted_session.hpp>
 #include <sluice/node/node.hpp>
@@ -15,9 +17,6 @@ namespace {
 
 using client::milliseconds;
 using dispatch::acknowledge;
-using numbers = std::vector<int>;
-
-constexpr milliseconds patience{20'000};
 
 client::connection_options strict()
 {
@@ -27,21 +26,9 @@ client::connection_options strict()
 }
 
 sluice::message numbered(int n) { return sluice::message{std::to_string(n)}; }
-int number_of(client::delivery const& d) { return std::stoi(d.message().body_text().value()); }
 std::uint32_t failures_of(client::delivery const& d)
 {
     return d.message().header.delivery_count.value_or(0);
-}
-
-template <class F>
-std::error_code code_of(F f)
-{
-    try {
-        f();
-    } catch (boost::system::system_error const& e) {
-        return e.code();
-    }
-    return {};
 }
 
 struct rig {
@@ -110,20 +97,6 @@ private:
     std::condition_variable changed_;
     numbers seen_;
 };
-
-numbers from_to(int first, int last)
-{
-    numbers out;
-    for (int n = first; n <= last; ++n) out.push_back(n);
-    return out;
-}
-
-numbers take(dispatch::consumer const& c, int count)
-{
-    numbers out;
-    for (int i = 0; i < count; ++i) out.push_back(number_of(c.receive(patience)));
-    return out;
-}
 
 // ---- delivering
 

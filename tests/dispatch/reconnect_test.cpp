@@ -1,6 +1,7 @@
 // Dispatchers on a connection that comes back by itself: consumers are cleared and registered
 // again, and a rollback may fall into the middle of it.
 #include "support/chaos_proxy.hpp"
+#include "support/numbered.hpp"
 
 #include <sluice/client/client.hpp>
 #include <sluice/dispatch/transacted_session.hpp>
@@ -16,36 +17,6 @@ namespace {
 using client::connection_state;
 using client::milliseconds;
 using dispatch::acknowledge;
-using numbers = std::vector<int>;
-
-constexpr milliseconds patience{20'000};
-
-int number_of(client::delivery const& d) { return std::stoi(d.message().body_text().value()); }
-
-numbers from_to(int first, int last)
-{
-    numbers out;
-    for (int n = first; n <= last; ++n) out.push_back(n);
-    return out;
-}
-numbers take(dispatch::consumer const& c, int count)
-{
-    numbers out;
-    for (int i = 0; i < count; ++i) out.push_back(number_of(c.receive(patience)));
-    return out;
-}
-
-template <class F>
-std::error_code code_of(F f)
-{
-    try {
-        f();
-    } catch (boost::system::system_error const& e) {
-        return e.code();
-    }
-    return {};
-}
-
 struct rig {
     std::unique_ptr<node::node> node = std::make_unique<node::node>();
     std::uint16_t const port = node->listen("127.0.0.1", 0).value();
