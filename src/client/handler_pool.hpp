@@ -35,9 +35,8 @@ struct pool_state;
 class handler_pool : public boost::asio::execution_context,
                      public std::enable_shared_from_this<handler_pool> {
 public:
-    /// @param sink gets what a task throws that was not the library's, such as a handler on a
-    /// strand
-    ///     of its user's over the pool; does not throw
+    /// @param sink gets what a task throws that is not the library's, such as a handler on its
+    ///     user's strand over the pool; does not throw
     static std::shared_ptr<handler_pool> make(unsigned threads_max, exception_sink sink);
     ~handler_pool();
 

@@ -63,7 +63,6 @@ public:
 
     void tell(fact f);
     std::uint64_t dropped() const noexcept { return dropped_.load(std::memory_order_relaxed); }
-    void const* identity() const noexcept { return identity_; }
 
     void run() override;
     void deliver() noexcept override { discard(); }

@@ -32,9 +32,9 @@ public:
     /// error::invalid_url, error::resolve_failed, error::connect_failed,
     /// error::sasl_no_common_mechanism, error::sasl_auth_failed, error::sasl_required,
     /// error::invalid_protocol_header, error::tls_setup_failed, error::tls_verify_failed,
-    /// error::tls_refused, error::tls_handshake_failed, error::websocket_failed, error::timed_out, error::handshake_timeout (connected, but
-    /// the peer did not open), error::connection_closed_by_peer with its condition,
-    /// error::operation_aborted (cancelled).
+    /// error::tls_refused, error::tls_handshake_failed, error::websocket_failed, error::timed_out,
+    /// error::handshake_timeout (connected, but the peer did not open),
+    /// error::connection_closed_by_peer with its condition, error::operation_aborted (cancelled).
     template <class Token>
     auto async_connect(std::string url, connection_options options, Token&& token)
     {

@@ -33,7 +33,7 @@ struct sending_counters {
 
 /// What came, and the answers given. Those to deliveries that the peer had settled do not count.
 struct receiving_counters {
-    std::uint64_t messages = 0;    ///< that have come, whether anybody has received them or not
+    std::uint64_t messages = 0;    ///< that came into the inbox, received by somebody or not
     std::uint64_t octets = 0;      ///< of those, encoded; of streamed ones what has been read
     std::uint64_t presettled = 0;  ///< of those, settled by their sender
     std::uint64_t accepted = 0;
@@ -55,7 +55,7 @@ struct sender_counters : sending_counters {
 
 /// Of receiver::counters().
 struct receiver_counters : receiving_counters {
-    std::uint64_t unsettled = 0;  ///< now: here and not done with: ahead of receive() or with you
+    std::uint64_t unsettled = 0;  ///< now: not done with, in the inbox or with you
     std::uint32_t credit = 0;     ///< now: what the peer may still send
 };
 

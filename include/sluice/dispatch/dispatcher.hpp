@@ -90,8 +90,8 @@ public:
     /// From now on the dispatcher handles the credit and the messages of `from`, which should be
     /// opened with credit_window 0 so that nothing comes before.
     /// @param on_message empty: the consumer takes messages with receive()
-    /// @pre `from` is of the dispatcher's session @throws error::invalid_argument for an invalid
-    /// one
+    /// @pre `from` is of the dispatcher's session
+    /// @throws error::invalid_argument for an invalid one
     consumer register_consumer(client::receiver from, consumer_options options = {},
                                listener on_message = {});
     /// Registers one again, on its receiver or, after a loss, on a new one.
