@@ -31,10 +31,11 @@ def newer(made, *sources):
 
 def agent(language, folder):
     """The command of the agent in the same folder, once it is built."""
+    if language == 'python':
+        return build(language, folder)[:1] + ['-B', os.path.join(HERE, 'python', 'agent.py')]
     return {'cpp': [os.path.join(folder, 'agent')],
-            'python': build('python', folder)[:1] + [os.path.join(HERE, 'python', 'agent.py')],
             'javascript': ['node', os.path.join(folder, 'agent.js')],
-            'go': [os.path.join(folder, 'client'), 'agent']}[language] if language != 'c' else None
+            'go': [os.path.join(folder, 'client'), 'agent']}[language]
 
 
 def build(language, folder):

@@ -2,8 +2,8 @@
 """The agent of interop pairings on Qpid Proton's Python binding (see ../README.md)."""
 import sys
 
+from client import Failing
 from proton import Delivery, Link, Message
-from proton.handlers import MessagingHandler
 from proton.reactor import Container, LinkOption
 
 SND = {'unsettled': Link.SND_UNSETTLED, 'settled': Link.SND_SETTLED, 'mixed': Link.SND_MIXED}
@@ -22,7 +22,7 @@ class Modes(LinkOption):
         link.snd_settle_mode, link.rcv_settle_mode = self.snd, self.rcv
 
 
-class Agent(MessagingHandler):
+class Agent(Failing):
     def __init__(self, url, mode, address, options):
         super().__init__(prefetch=0, auto_accept=False, auto_settle=False)
         self.url, self.mode, self.address, self.options = url, mode, address, options
@@ -155,18 +155,6 @@ class Agent(MessagingHandler):
             self.failed = self.closing = True
             self.connection.close()
             self.container.stop()
-
-    def on_transport_error(self, event):
-        self.fail(event.transport.condition)
-
-    def on_connection_error(self, event):
-        self.fail(event.connection.remote_condition)
-
-    def on_session_error(self, event):
-        self.fail(event.session.remote_condition)
-
-    def on_link_error(self, event):
-        self.fail(event.link.remote_condition)
 
     def on_disconnected(self, event):
         self.fail('disconnected')

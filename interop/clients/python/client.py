@@ -7,7 +7,23 @@ from proton.handlers import MessagingHandler
 from proton.reactor import Container
 
 
-class Client(MessagingHandler):
+class Failing(MessagingHandler):
+    """Each way in which the peer, or the way to it, fails ends in fail()."""
+
+    def on_transport_error(self, event):
+        self.fail(event.transport.condition)
+
+    def on_connection_error(self, event):
+        self.fail(event.connection.remote_condition)
+
+    def on_session_error(self, event):
+        self.fail(event.session.remote_condition)
+
+    def on_link_error(self, event):
+        self.fail(event.link.remote_condition)
+
+
+class Client(Failing):
     def __init__(self, url, mode, address, count, size):
         super().__init__(prefetch=10)
         self.url, self.address, self.count, self.body = url, address, count, b'x' * size
@@ -35,18 +51,6 @@ class Client(MessagingHandler):
     def on_message(self, event):
         self.received += 1
         self.finish()
-
-    def on_transport_error(self, event):
-        self.fail(event.transport.condition)
-
-    def on_connection_error(self, event):
-        self.fail(event.connection.remote_condition)
-
-    def on_session_error(self, event):
-        self.fail(event.session.remote_condition)
-
-    def on_link_error(self, event):
-        self.fail(event.link.remote_condition)
 
     def fail(self, why):
         print('proton-python: %s' % why, file=sys.stderr)
