@@ -117,6 +117,9 @@ responder responder::open(session const& on, std::string const& address, functio
                         r.reply(f(r.message()));
                     } catch (std::exception const& e) {
                         r.reject({.condition = condition::internal_error, .description = e.what()});
+                    } catch (...) {  // released, it would come again and throw again
+                        r.reject({.condition = condition::internal_error,
+                                  .description = "what was thrown is no std::exception"});
                     }
                 }},
                 std::move(options));

@@ -9,6 +9,7 @@
 #include <boost/asio/use_future.hpp>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <thread>
 
 namespace sluice::test {
@@ -122,16 +123,24 @@ TEST(Requests, CanBeCancelled)
     EXPECT_EQ(service.request(message{"y"}).body_text(), "yy");
 }
 
-TEST(Requests, AreRejectedWithTheTextOfAnException)
+TEST(Requests, AreRejectedAndNotAskedAgainWhenTheirFunctionThrows)
 {
     rig const r;
+    std::atomic<int> asked{0};
     auto const serving =
-        responder::open(r.session(), "angry", responder::function{[](message const&) -> message {
-                            throw std::runtime_error{"no such tea"};
+        responder::open(r.session(), "angry", responder::function{[&](message const& m) -> message {
+                            ++asked;
+                            if (m.body_text() == "x")
+                                throw std::runtime_error{"no such tea"};
+                            throw 7;
                         }});
     auto const service = requester::open(r.session(), "angry");
     // The broker has taken the request; that its server rejects it is between those two.
-    EXPECT_EQ(code_of([&] { service.request(message{"x"}, milliseconds{200}); }), error::timed_out);
+    for (auto const* text : {"x", "y"})
+        EXPECT_EQ(code_of([&] { service.request(message{text}, milliseconds{200}); }),
+                  error::timed_out);
+    eventually([&] { return r.broker.read("angry").value().length == 0; });
+    EXPECT_EQ(asked, 2);
 }
 
 TEST(Requests, AreBoundedInNumber)
