@@ -3,8 +3,6 @@
 
 #include <sluice/channel/detail/channel_core.hpp>
 
-#include <boost/asio/post.hpp>
-
 #include <algorithm>
 #include <random>
 
@@ -15,12 +13,12 @@ namespace sluice::channels::detail {
 /// Hands an answer to whoever called. No code of a user's runs here.
 class call_sink final : public sink {
 public:
-    call_sink(client::executor ex, raw_reply r, std::shared_ptr<channel_core> one)
-        : executor_{std::move(ex)}, reply_{std::move(r)}, one_{std::move(one)}
+    call_sink(port& p, raw_reply r, std::shared_ptr<channel_core> one)
+        : port_{p}, reply_{std::move(r)}, one_{std::move(one)}
     {
     }
-    call_sink(client::executor ex, raw_reply r, std::vector<std::shared_ptr<channel_core>> many)
-        : executor_{std::move(ex)}, reply_{std::move(r)}, many_{std::move(many)}
+    call_sink(port& p, raw_reply r, std::vector<std::shared_ptr<channel_core>> many)
+        : port_{p}, reply_{std::move(r)}, many_{std::move(many)}
     {
     }
     static void* operator new(std::size_t size) { return client::detail::recycle_allocate(size); }
@@ -42,13 +40,11 @@ public:
             why = std::make_shared<client::failure const>(
                 client::failure{.code = a.code, .error = {}, .text = std::move(a.text)});
         reply_->set(a.code, std::move(why), std::move(out));
-        if (!reply_->batched())
-            return reply_.release()->deliver();
-        boost::asio::post(executor_, [r = std::move(reply_)]() mutable { r.release()->run(); });
+        port_.complete(std::move(reply_));
     }
 
 private:
-    client::executor executor_;
+    port& port_;  // kept by its channels
     raw_reply reply_;
     std::shared_ptr<channel_core> one_;
     std::vector<std::shared_ptr<channel_core>> many_;  // of a select, by case
@@ -81,7 +77,7 @@ time_point due_after(time_point now, milliseconds timeout)
 /// The number that a call is cancelled by, connected before the call can complete.
 operation_id prepare(std::shared_ptr<port> const& p, raw_reply& r)
 {
-    auto const id = p->with([](port_core& core, time_point) { return core.next_id(); });
+    auto const id = p->next_id();
     if (r->cancellable())
         r->connect(std::make_shared<cancel_call>(p, id));
     return id;
@@ -95,9 +91,9 @@ protocol::handle_id random_handle()
     return out;
 }
 
-void answer_at_once(client::executor const& ex, raw_reply r, std::error_code code, std::string text)
+void answer_at_once(port& p, raw_reply r, std::error_code code, std::string text)
 {
-    call_sink{ex, std::move(r), std::shared_ptr<channel_core>{}}.finish(
+    call_sink{p, std::move(r), std::shared_ptr<channel_core>{}}.finish(
         {.code = code, .text = std::move(text)});
 }
 
@@ -163,7 +159,7 @@ std::shared_ptr<channel_core> channel_core::open(client::connection const& on, s
     h.async_ack = opt.async_ack;
     h.ack_delay = opt.async_ack_delay;
     auto const id = prepare(p, r);
-    auto to = std::make_unique<call_sink>(p->get_executor(), std::move(r), made);
+    auto to = std::make_unique<call_sink>(*p, std::move(r), made);
     to->opens = true;
     p->with([&](port_core& core, time_point now) {
         made->key_ = core.add_handle(std::move(h));
@@ -174,7 +170,7 @@ std::shared_ptr<channel_core> channel_core::open(client::connection const& on, s
 
 bool channel_core::refuse(raw_reply& r, std::error_code code, std::string const& text) const
 {
-    answer_at_once(get_executor(), std::move(r), code, "channel '" + name_ + "': " + text);
+    answer_at_once(*port_, std::move(r), code, "channel '" + name_ + "': " + text);
     return true;
 }
 
@@ -192,7 +188,7 @@ void channel_core::send(bytes octets, bool now, milliseconds timeout, raw_reply 
     parts.front().send = true;
     parts.front().octets = std::move(octets);
     auto const id = prepare(port_, r);
-    auto to = std::make_unique<call_sink>(get_executor(), std::move(r), shared_from_this());
+    auto to = std::make_unique<call_sink>(*port_, std::move(r), shared_from_this());
     port_->with([&](port_core& core, time_point at) {
         core.select(id, std::move(parts), now, false, std::move(to), due_after(at, timeout));
     });
@@ -215,7 +211,7 @@ void channel_core::receive(std::uint32_t max, bool now, bool by_hand, millisecon
     parts.front().handle = key_;
     parts.front().max = max;
     auto const id = prepare(port_, r);
-    auto to = std::make_unique<call_sink>(get_executor(), std::move(r), shared_from_this());
+    auto to = std::make_unique<call_sink>(*port_, std::move(r), shared_from_this());
     port_->with([&](port_core& core, time_point at) {
         core.select(id, std::move(parts), now, by_hand, std::move(to), due_after(at, timeout));
     });
@@ -224,7 +220,7 @@ void channel_core::receive(std::uint32_t max, bool now, bool by_hand, millisecon
 void channel_core::end(channel_protocol::ending how, raw_reply r)
 {
     auto const id = prepare(port_, r);
-    auto to = std::make_unique<call_sink>(get_executor(), std::move(r), shared_from_this());
+    auto to = std::make_unique<call_sink>(*port_, std::move(r), shared_from_this());
     port_->with([&](port_core& core, time_point now) {
         core.end(id, key_, how, std::move(to), due_after(now, options_.timeout));
     });
@@ -233,7 +229,7 @@ void channel_core::end(channel_protocol::ending how, raw_reply r)
 void channel_core::state(raw_reply r)
 {
     auto const id = prepare(port_, r);
-    auto to = std::make_unique<call_sink>(get_executor(), std::move(r), shared_from_this());
+    auto to = std::make_unique<call_sink>(*port_, std::move(r), shared_from_this());
     port_->with([&](port_core& core, time_point now) {
         core.stat(id, key_, std::move(to), due_after(now, options_.timeout));
     });
@@ -250,12 +246,12 @@ void channel_core::settle(lease held, channel_protocol::verdict what, std::strin
     }
     if (what == channel_protocol::verdict::accepted && options_.async_ack) {
         acknowledge(generation, values);
-        answer_at_once(get_executor(), std::move(r), {}, {});
+        answer_at_once(*port_, std::move(r), {}, {});
         return;
     }
     protocol::settle s{.token = values.front().token, .verdict = what, .reason = std::move(why)};
     auto const id = prepare(port_, r);
-    auto to = std::make_unique<call_sink>(get_executor(), std::move(r), shared_from_this());
+    auto to = std::make_unique<call_sink>(*port_, std::move(r), shared_from_this());
     port_->with([&](port_core& core, time_point now) {
         core.settle(id, key_, generation, std::move(s), std::move(to),
                     due_after(now, options_.timeout));
@@ -292,7 +288,7 @@ void channel_core::select(std::vector<case_request> cases, std::optional<std::si
         owners.push_back(std::move(c.channel));
     }
     auto const id = prepare(p, r);
-    auto to = std::make_unique<call_sink>(p->get_executor(), std::move(r), std::move(owners));
+    auto to = std::make_unique<call_sink>(*p, std::move(r), std::move(owners));
     p->with([&](port_core& core, time_point now) {
         core.select(id, std::move(parts), otherwise.has_value(), false, std::move(to),
                     due_after(now, timeout));

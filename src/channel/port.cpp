@@ -1,6 +1,8 @@
 // A port's links: opened, read, opened again after a loss.
 #include "channel/port.hpp"
 
+#include "client/connection_core.hpp"
+
 #include <sluice/codec/codec.hpp>
 #include <sluice/codec/messaging.hpp>
 
@@ -33,6 +35,12 @@ bytes encoded_target(std::string_view address)
     bytes out;
     append(out, target{.address = address.empty() ? raw_value{} : raw_value{text}});
     return out;
+}
+
+/// Where the connection's own answers are gathered.
+std::shared_ptr<client::detail::completion_queue> const& completions_of(client::connection const& c)
+{
+    return static_cast<client::detail::connection_core const*>(c.identity())->completions();
 }
 
 /// The port of each connection that has one.
@@ -84,7 +92,10 @@ std::shared_ptr<port> port::of(client::connection const& c)
     return made;
 }
 
-port::port(client::connection c) : connection_{std::move(c)}, deadlines_{deadline_thread::shared()}
+port::port(client::connection c)
+    : connection_{std::move(c)},
+      completions_{completions_of(connection_)},
+      deadlines_{deadline_thread::shared()}
 {
 }
 

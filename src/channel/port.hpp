@@ -19,7 +19,15 @@ public:
     ~port() override;
 
     client::executor get_executor() const { return connection_.get_executor(); }
+    /// Hands an answer over where its handler runs, with one wake-up for all that come together.
+    void complete(raw_reply r) { client::detail::complete_reply(*completions_, *r.release()); }
     client::connection const& connection() const noexcept { return connection_; }
+
+    operation_id next_id()
+    {
+        std::lock_guard const lock{mutex_};
+        return core_.next_id();
+    }
 
     /// Calls `f(core, now)` under the lock, and then does what came of it.
     template <class F>
@@ -51,6 +59,7 @@ private:
     void end(std::unique_lock<std::mutex> lock, std::error_code code, std::string text);
 
     client::connection const connection_;
+    std::shared_ptr<client::detail::completion_queue> const completions_;  // the connection's
     std::shared_ptr<deadline_thread> const deadlines_;
 
     std::mutex mutex_;  // of what follows
