@@ -242,8 +242,10 @@ struct soak {
                     continue;
                 }
                 take(i, senders, static_cast<int>(v));
-                if (++heard % every == 0 && sending > 0)
+                if (++heard % every == 0 && sending > 0) {
                     kill_one(all, over, senders);
+                    break;  // what was polled may be another process's now
+                }
             }
         }
     }
