@@ -18,7 +18,7 @@ std::size_t size_of(std::string_view v) noexcept { return v.size() + (v.size() <
 std::size_t size_of(bytes_view v) noexcept { return v.size() + (v.size() < 256 ? 2 : 5); }
 std::size_t size_of(handle_id const&) noexcept { return 17; }
 
-/// What the three walkers have in common when they do not read.
+/// What the two walkers that do not read have in common.
 template <class Walker>
 struct putting {
     template <class T>
