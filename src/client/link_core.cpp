@@ -167,7 +167,11 @@ public:
         self_->on_abandoned();
         delete this;
     }
-    void refuse() noexcept override { delete this; }
+    void refuse() noexcept override
+    {
+        self_->on_orphaned();
+        delete this;
+    }
 
 private:
     ~abandon_command() override = default;

@@ -102,7 +102,9 @@ protected:
     virtual void on_lost() {}
     virtual void on_detached(failure_ptr const& why) = 0;  // fails what waits
     virtual void on_abandoned() = 0;                       // closes as soon as it may
-    virtual void on_released() {}                          // the engine's link goes now
+    /// Any thread: the last handle went when its connection had ended, or ended before it was told.
+    virtual void on_orphaned() {}
+    virtual void on_released() {}  // the engine's link goes now
 
     engine::link* engine_link_ = nullptr;
     tally tally_;

@@ -316,6 +316,7 @@ void receiver_core::settle(delivery_core& d)
     if (!r || !incoming)
         return;
     raw_value const state = d.stated_outcome();
+    auto held = false;
     // In mode second the sender has the last word: until then it is ours.
     auto const stays = r->rcv_settle_mode() == receiver_settle_mode::second && incoming->complete()
                        && !incoming->settled() && !state.empty();
@@ -327,8 +328,11 @@ void receiver_core::settle(delivery_core& d)
     } else if (!stays || !d.waits_for_settlement()) {
         incoming->context = nullptr;
         remove_record(d);
+        held = std::exchange(d.stated, false);  // it was away: now it is said
     }
     std::ignore = r->settle(*incoming, state);
+    if (held)
+        d.unref();
     if (abandoned())
         close_when_idle();
 }
@@ -360,6 +364,28 @@ void receiver_core::on_released()
 {
     backlog_.clear();
     while (auto* const d = records_) keep_or_stale(*d, true);
+}
+
+/// Nobody can receive any more, and nobody is there to be told: without this what was not taken and
+/// the link would keep each other.
+void receiver_core::on_orphaned()
+{
+    delivery_core* first = nullptr;
+    std::shared_ptr<std::function<void(client::delivery)>> handler;
+    {
+        std::lock_guard const lock{mutex_};
+        first = std::exchange(first_, nullptr);
+        last_ = nullptr;
+        inbox_size_ = inbox_bytes_ = 0;
+        handler.swap(handler_);
+    }
+    while (auto* const d = first) {
+        first = d->next_in_inbox;
+        d->answered.store(true, std::memory_order_relaxed);
+        d->unref();
+    }
+    if (handler)
+        dispose_later(std::move(handler));
 }
 
 /// Nobody can receive any more: what was not taken goes back, and the link goes when the rest is

@@ -75,6 +75,7 @@ private:
     void on_detached(failure_ptr const& why) override;
     void on_abandoned() override;
     void on_released() override;
+    void on_orphaned() override;
     void apply(std::uint64_t what) override;
     void apply_credit(std::uint64_t what);
 

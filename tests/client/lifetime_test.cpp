@@ -116,6 +116,30 @@ TEST(Lifetime, HandlesOutliveTheirContainer)
     receiver.on_message([](delivery) {});
 }
 
+// The last handle goes after the connection: nobody is left to give the delivery back to.
+TEST(Lifetime, WhatNobodyHasReceivedGoesWithTheLastHandle)
+{
+    auto const told = std::make_shared<int>(0);
+    {
+        client::connection_options options;
+        options.on_finding = [told](auto const&) {};  // goes with the connection
+        client_rig rig{{.next_outgoing_id = transfer_id{0}, .next_delivery_id = delivery_number{0}},
+                       options};
+        auto receiver = rig.receiver();
+        rig.peer.deliver(0, data_message("received"), false, handle{0});
+        rig.peer.deliver(1, data_message("not received"), false, handle{0});
+        EXPECT_EQ(
+            get(in_background([&] { return receiver.receive(); })).value->message().body_text(),
+            "received");
+        auto closing = in_background([&] { rig.connection.close(); });
+        rig.peer.skip_to<close>();
+        rig.peer.send(close{});
+        get(closing);
+        receiver = {};
+    }
+    EXPECT_EQ(told.use_count(), 1) << "something of the connection is still there";
+}
+
 TEST(Lifetime, ALateDispositionForAClosedSenderIsIgnored)
 {
     client_rig rig;
