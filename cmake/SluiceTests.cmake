@@ -52,6 +52,7 @@ if(tested_layers)
 endif()
 foreach(layer IN LISTS tested_layers)
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/${layer}/*.cpp)
+    list(APPEND sources ${PROJECT_SOURCE_DIR}/tests/support/tsan_suppressions.cpp)
     set(target sluice_${layer}_tests)
     sluice_add_program(${target} NAME ${target} FOLDER tests SOURCES ${sources}
         LIBRARIES sluice_${layer} GTest::gtest_main GTest::gmock)

@@ -1,6 +1,7 @@
 // The README's first program: to be compiled, and run by hand where a broker listens on 5672.
 // [all]
 #include <sluice/client/client.hpp>
+
 #include <iostream>
 
 int main()

@@ -29,9 +29,9 @@ void connection_core::connect_now()
                                [self](net::connect_result r) { self->connected(std::move(r)); });
         return;
     }
-    connecting_ = net::connect_transport(
-        io_->context().get_executor(), url(), tcp, options_.tls,
-        [self](net::connect_result r) { self->connected(std::move(r)); });
+    connecting_ =
+        net::connect_transport(io_->context().get_executor(), url(), tcp, options_.tls,
+                               [self](net::connect_result r) { self->connected(std::move(r)); });
 }
 
 void connection_core::connect_request::refuse() noexcept

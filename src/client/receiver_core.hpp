@@ -69,7 +69,7 @@ private:
     void on_lost() override;
     bytes unsettled(bool& incomplete) const;
     void keep_or_stale(delivery_core& d, bool stale);
-    void drop_untaken();
+    std::uint32_t drop_untaken();
     void come_back();
     void resume(engine::incoming_delivery& d);
     void on_detached(failure_ptr const& why) override;

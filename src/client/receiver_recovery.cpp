@@ -24,8 +24,10 @@ void receiver_core::keep_or_stale(delivery_core& d, bool stale)
 }
 
 /// What nobody has taken the peer still has, too, and sends again; what it sent settled it has not.
-void receiver_core::drop_untaken()
+/// @returns how many
+std::uint32_t receiver_core::drop_untaken()
 {
+    std::uint32_t dropped = 0;
     delivery_core* left = nullptr;
     {
         std::lock_guard const lock{mutex_};
@@ -43,6 +45,7 @@ void receiver_core::drop_untaken()
             } else {
                 d->next_in_inbox = left;
                 left = d;
+                ++dropped;
             }
             d = next;
         }
@@ -57,18 +60,20 @@ void receiver_core::drop_untaken()
         keep_or_stale(*d, true);
         d->unref();
     }
+    return dropped;
 }
 
 void receiver_core::on_lost()
 {
     if (engine() && window_ == 0)
         by_hand_ = drainers_.empty() ? engine()->credit() : 0;
-    if (!streamed())
-        std::erase_if(backlog_, [](auto const* d) { return !d->settled(); });
-    else
-        backlog_.clear();
+    auto const streams = streamed();
+    auto again =
+        std::erase_if(backlog_, [streams](auto const* d) { return streams || !d->settled(); });
     move_to_inbox(true);
-    drop_untaken();
+    again += drop_untaken();
+    if (window_ == 0)  // the credit that they came by is still the user's wish
+        by_hand_ += static_cast<std::uint32_t>(again);
     for (auto* d = records_; d;) {
         auto* const next = d->next_record;
         // The transaction of an answer goes with its connection, and the peer has it again. [4.4.2]

@@ -73,10 +73,9 @@ requester_core::~requester_core() { fail_all(make_error_code(error::operation_ab
 
 class requester_core::cancel_call final : public canceller {
 public:
-    cancel_call(std::weak_ptr<requester_core> of, std::string key)
-        : of_{std::move(of)}, key_{std::move(key)}
-    {
-    }
+    explicit cancel_call(std::weak_ptr<requester_core> of) : of_{std::move(of)} {}
+    /// On the strand, before anything that was posted when it was cancelled.
+    void set_key(std::string key) { *key_ = std::move(key); }
     void cancel() noexcept override
     {
         auto const core = of_.lock();
@@ -84,13 +83,13 @@ public:
             return;
         asio::post(core->own_, [of = of_, key = key_] {
             if (auto const live = of.lock())
-                live->give_up(key, make_error_code(error::operation_aborted), nullptr);
+                live->give_up(*key, make_error_code(error::operation_aborted), nullptr);
         });
     }
 
 private:
     std::weak_ptr<requester_core> of_;
-    std::string key_;
+    std::shared_ptr<std::string> const key_ = std::make_shared<std::string>();
 };
 
 void requester_core::start_listening()
@@ -100,10 +99,14 @@ void requester_core::start_listening()
 
 void requester_core::start(message m, milliseconds timeout, reply_ptr<message> r)
 {
-    asio::dispatch(
-        own_, [self = shared_from_this(), m = std::move(m), timeout, r = std::move(r)]() mutable {
-            self->add(std::move(m), timeout, std::move(r));
-        });
+    // Here, on the caller's thread: it may cancel as soon as this has returned.
+    std::shared_ptr<cancel_call> cancelling;
+    if (r->cancellable())
+        r->connect(cancelling = std::make_shared<cancel_call>(weak_from_this()));
+    asio::dispatch(own_, [self = shared_from_this(), m = std::move(m), timeout, r = std::move(r),
+                          cancelling = std::move(cancelling)]() mutable {
+        self->add(std::move(m), timeout, std::move(r), cancelling.get());
+    });
 }
 
 void requester_core::start_close()
@@ -134,7 +137,8 @@ requester_counters requester_core::counters() const noexcept
 
 // ---- own strand
 
-void requester_core::add(message m, milliseconds timeout, reply_ptr<message> r)
+void requester_core::add(message m, milliseconds timeout, reply_ptr<message> r,
+                         cancel_call* cancelling)
 {
     if (m.properties.message_id.is_null())
         m.properties.message_id = from_.name() + '-' + std::to_string(next_id_++);
@@ -152,8 +156,8 @@ void requester_core::add(message m, milliseconds timeout, reply_ptr<message> r)
     if (timeout.count() == 0)
         timeout = timeout_;
     auto const deadline = timeout == no_timeout ? clock::time_point::max() : clock::now() + timeout;
-    if (r->cancellable())
-        r->connect(std::make_shared<cancel_call>(weak_from_this(), key));
+    if (cancelling)
+        cancelling->set_key(key);
     calls_.emplace(key, call{deadline, std::move(r)});
     requests_.fetch_add(1, std::memory_order_relaxed);
     waiting_.store(calls_.size(), std::memory_order_relaxed);

@@ -41,7 +41,7 @@ private:
     using calls = std::unordered_map<std::string, call>;
 
     // own strand
-    void add(message m, milliseconds timeout, reply_ptr<message> r);
+    void add(message m, milliseconds timeout, reply_ptr<message> r, cancel_call* cancelling);
     std::error_code refusal(std::string const& key) const;
     void send(std::string const& key, message m);
     void on_sent(std::string const& key, error_code code, outcome const& o);

@@ -16,7 +16,7 @@ struct recv_settings {
     std::uint32_t credit = 500;
     answer ack = answer::accept;
     message_output::format format = message_output::format::text;
-    std::string file;  ///< for format::file; {} becomes the message's number
+    std::string file;      ///< for format::file; {} becomes the message's number
     std::string selector;  ///< of JMS, over headers and application properties; empty: none
     bool browse = false;
     bool drain = false;

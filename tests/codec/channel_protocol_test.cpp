@@ -118,11 +118,12 @@ TEST(ChannelProtocol, EachRequestComesBackAsItWas)
     EXPECT_EQ(open.options, options);
 
     bytes const value(1000, std::byte{5});
-    auto const select = after_a_journey<cp::request>(
-        cp::select{.id = 2,
-                   .otherwise = true,
-                   .cases = {cp::recv_case{3, 64, handle(5)}, cp::send_case{4, handle(2), 9, value}}},
-        wire);
+    auto const select =
+        after_a_journey<cp::request>(cp::select{.id = 2,
+                                                .otherwise = true,
+                                                .cases = {cp::recv_case{3, 64, handle(5)},
+                                                          cp::send_case{4, handle(2), 9, value}}},
+                                     wire);
     EXPECT_EQ(select.id, 2u);
     EXPECT_TRUE(select.otherwise);
     ASSERT_EQ(select.cases.size(), 2u);

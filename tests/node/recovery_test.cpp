@@ -127,6 +127,29 @@ void expect_all_in_order(std::vector<std::pair<int, int>> const& seen, int count
     for (int i = 0; i < count; ++i) ASSERT_EQ(seen[static_cast<std::size_t>(i)].first, i);
 }
 
+// Granted by hand, and used by messages that were lost on their way to the user.
+TEST(NodeRecovery, CreditByHandThatNobodyHasHadAMessageForIsGrantedAgain)
+{
+    rig r;
+    client::container container;
+    auto const direct = container.connect("amqp://127.0.0.1:" + std::to_string(r.port));
+    auto const sender = direct.open_sender("q");
+    for (int i = 0; i < 5; ++i) sender.send(std::to_string(i)).or_throw();
+    auto const connection = container.connect(r.url, recovering());
+    auto const changes = connection.state_changes();
+    client::receiver_options by_hand;
+    by_hand.credit_window = 0;
+    auto const receiver = connection.open_receiver("q", by_hand);
+    receiver.add_credit(5);
+    auto const first = receiver.receive(patience);
+    EXPECT_EQ(body_of(first), "0");
+    while (receiver.counters().messages < 5) std::this_thread::yield();
+    r.proxy.reset_all();
+    for (int i = 1; i < 5; ++i) EXPECT_EQ(body_of(receiver.receive(patience)), std::to_string(i));
+    first.accept();
+    connection.close();
+}
+
 TEST(NodeRecovery, BothEndsInModeSecondCarryEachMessageExactlyOnce)
 {
     for (std::uint64_t const seed : {1u, 2u, 3u}) {

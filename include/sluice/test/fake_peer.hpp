@@ -88,8 +88,9 @@ public:
         received_frame<T> out;
         out.frame = next();
         if (out.frame.descriptor() != composite_traits<T>::descriptor)
-            throw std::runtime_error{"expected descriptor " + std::to_string(composite_traits<T>::descriptor)
-                                     + ", got " + std::to_string(out.frame.descriptor())};
+            throw std::runtime_error{"expected descriptor "
+                                     + std::to_string(composite_traits<T>::descriptor) + ", got "
+                                     + std::to_string(out.frame.descriptor())};
         return take_apart(std::move(out));
     }
     /// The next T; frames of other kinds on the way are passed over.
