@@ -8,13 +8,24 @@ failed without a failed test to show for it (a build, a ctest that could not run
 The last line is exactly `N passed, N failed, N skipped`; the exit status is 1 if anything failed.
 """
 import pathlib
+import re
 import sys
 import xml.etree.ElementTree as ET
 
 
+# What tells why: GoogleTest, sanitizers, libFuzzer, Python.
+TELLING = re.compile(r'ERROR: |SUMMARY: |WARNING: ThreadSanitizer|: Failure$|Falsifiable|Error: |[Ee]rror: |^dev: ')
+
+
+def reason(case, most=4):
+    """The lines of a failed test's output that tell why, or its last ones."""
+    lines = [line.strip()[:200] for line in (case.findtext('system-out') or '').splitlines() if line.strip()]
+    return [line for line in lines if TELLING.search(line)][:most] or lines[-most:]
+
+
 def read(path):
-    """The names of the tests by what became of them."""
-    found = {'passed': [], 'failed': [], 'skipped': []}
+    """The names of the tests by what became of them, and what those that failed say."""
+    found = {'passed': [], 'failed': [], 'skipped': [], 'reasons': {}}
     for case in ET.parse(path).getroot().iter('testcase'):
         status, skipped = case.get('status'), case.find('skipped')
         if status == 'run':
@@ -25,6 +36,7 @@ def read(path):
             found['skipped'].append(case.get('name'))
         else:  # failed, or not run because its program or what it needs is missing
             found['failed'].append(case.get('name'))
+            found['reasons'][case.get('name')] = reason(case)
     return found
 
 
@@ -46,6 +58,8 @@ def main(arguments, build=pathlib.Path('build')):
             continue
         for name in found['failed']:
             print('FAILED  %s: %s' % (preset, name))
+            for line in found['reasons'][name]:
+                print('        %s' % line)
         for name in found['skipped']:
             print('skipped %s: %s' % (preset, name))
         if status != '0' and not found['failed']:

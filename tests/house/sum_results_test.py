@@ -5,6 +5,7 @@ import io
 import pathlib
 import tempfile
 import unittest
+import xml.etree.ElementTree as ET
 
 import sum_results
 
@@ -35,6 +36,12 @@ class Verdict(unittest.TestCase):
     def test_a_failed_test_fails(self):
         self.assertEqual(self.verdict({'asan': [PASSED, FAILED]}, 'asan-build=0', 'asan-test=8'),
                          ('1 passed, 1 failed, 0 skipped', 1))
+
+    def test_a_failed_test_says_why(self):
+        case = ET.fromstring('<testcase><system-out>a\n==7== ERROR: libFuzzer: timeout\nb</system-out></testcase>')
+        self.assertEqual(sum_results.reason(case), ['==7== ERROR: libFuzzer: timeout'])
+        case = ET.fromstring('<testcase><system-out>%s</system-out></testcase>' % '\n'.join('abcdef'))
+        self.assertEqual(sum_results.reason(case), ['c', 'd', 'e', 'f'])
 
     def test_a_program_that_was_not_built_fails(self):
         self.assertEqual(self.verdict({'asan': [PASSED, MISSING]}, 'asan-build=0', 'asan-test=8'),
