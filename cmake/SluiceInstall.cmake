@@ -92,9 +92,13 @@ Libs: -L\${libdir} @libs@
         DESTINATION ${pkgconfig_dir} COMPONENT dev)
 endfunction()
 
+# Users of the headers need Boost's, which have no pkg-config file: they are where compilers look.
 if(TARGET sluice_shared)
-    # Users of its headers need Boost's, which have no pkg-config file: they are where compilers look.
     sluice_write_pkgconfig(sluice "${PROJECT_DESCRIPTION}" "" "-lsluice")
+else()
+    list(TRANSFORM layers PREPEND sluice- OUTPUT_VARIABLE all)
+    list(JOIN all " " all)
+    sluice_write_pkgconfig(sluice "${PROJECT_DESCRIPTION}" "${all}" "")
 endif()
 if(NOT BUILD_SHARED_LIBS)
     foreach(layer IN LISTS layers)

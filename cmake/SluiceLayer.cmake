@@ -53,6 +53,10 @@ function(sluice_add_layer name)
 
     set(target sluice_${name})
     add_library(${target} STATIC ${sources})
+    # A part of somebody's project is compiled as far as that project links it.
+    if(NOT PROJECT_IS_TOP_LEVEL AND NOT SLUICE_INSTALL)
+        set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL ON)
+    endif()
     target_sources(${target} PUBLIC
         FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}/include FILES ${headers})
     # Headers that only the layer's own sources see.
@@ -109,6 +113,9 @@ endfunction()
 # One shared library for all layers: they call each other's inside, which stays hidden in it.
 function(sluice_add_shared)
     add_library(sluice_shared SHARED)
+    if(NOT PROJECT_IS_TOP_LEVEL AND NOT SLUICE_INSTALL)
+        set_target_properties(sluice_shared PROPERTIES EXCLUDE_FROM_ALL ON)
+    endif()
     foreach(layer IN LISTS ARGN)
         get_property(libraries GLOBAL PROPERTY SLUICE_LIBRARIES_${layer})
         target_sources(sluice_shared PRIVATE $<TARGET_OBJECTS:sluice_${layer}>)

@@ -206,4 +206,6 @@ endif()
 
 # ---- the house: layer rules, install ------------------------------------------------------------
 
-include(${PROJECT_SOURCE_DIR}/tests/house/tests.cmake OPTIONAL)
+if(SLUICE_TESTS)
+    include(${PROJECT_SOURCE_DIR}/tests/house/tests.cmake OPTIONAL)
+endif()

@@ -68,7 +68,7 @@ class Workshop:
         # Cheap to build and fast enough to run. Without assertions, as `release` has it, so that a test
         # has to notice; what an assertion notices besides is one more chance.
         flags = ['-DCMAKE_BUILD_TYPE=', '-DCMAKE_CXX_COMPILER=g++', '-DCMAKE_CXX_FLAGS=-O1 -DNDEBUG',
-                 '-DSLUICE_INTEROP=OFF', '-DSLUICE_EXAMPLES=OFF']
+                 '-DSLUICE_TESTS=ON', '-DSLUICE_PROPTESTS=ON', '-DSLUICE_TOOLS=ON']
         if shutil.which('ld.gold'):
             flags.append('-DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=gold')
         self.call(['cmake', '-S', self.tree, '-B', self.build_folder, '-G', 'Ninja'] + flags, 'configuring failed')
