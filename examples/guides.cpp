@@ -93,16 +93,16 @@ void credit_by_hand(client::session const& session)
 
 void handler(client::session const& session)
 {
-    std::promise<void> done;
     // [handler]
+    std::promise<void> done;
     auto receiver = session.open_receiver("orders");
     receiver.on_message([&](client::delivery d) {
         d.accept();
         done.set_value();
         receiver.on_message({});
     });
+    done.get_future().wait();
     // [handler]
-    done.get_future().get();
     receiver.close();
 }
 
@@ -124,8 +124,8 @@ void deadline(client::session const& session)
 void cancel(client::session const& session)
 {
     auto const receiver = session.open_receiver("empty");
-    std::promise<client::error_code> ended;
     // [cancel]
+    std::promise<client::error_code> ended;
     boost::asio::cancellation_signal stop;
     receiver.async_receive(boost::asio::bind_cancellation_slot(
         stop.slot(), [&](client::error_code code, client::delivery d) {
@@ -156,26 +156,24 @@ void recovering(client::container& container, std::string const& url)
 
 void transaction(client::session const& session)
 {
-    auto const orders = session.open_sender("orders");
+    // [transaction]
+    auto const done = session.open_sender("done");
     auto const receiver = session.open_receiver("orders");
     auto const delivery = receiver.receive(10s);
-    sluice::message const message{"x"};
-    // [transaction]
+
     auto tx = session.begin_transaction();
-    orders.send(message, tx.posting());
+    done.send(delivery.message(), tx.posting());
     tx.accept(delivery);
     tx.commit();  // both or neither; without it both are undone
     // [transaction]
     receiver.close();
 }
 
-sluice::message invoice_for(client::delivery const& order) { return order.message(); }
-
 void dispatched(client::session const& session)
 {
     session.open_sender("orders").send("one more").or_throw();
-    auto const invoices = session.open_sender("invoices");
     // [transacted session]
+    auto const invoices = session.open_sender("invoices");
     client::receiver_options from;
     from.credit_window = 0;  // the dispatcher gives the credit
     dispatch::transacted_session work{session};
@@ -183,22 +181,18 @@ void dispatched(client::session const& session)
     work.incoming().start();
 
     auto const order = orders.receive();
-    invoices.send(invoice_for(order), work.posting());
+    invoices.send("invoice for " + order.message().body_text().value_or("?"), work.posting());
     work.commit();  // or work.rollback()
     // [transacted session]
     work.incoming().close();
-}
-
-sluice::message price_of(sluice::message const& asked)
-{
-    return sluice::message{asked.body_text().value_or("") == "tea" ? 3 : 5};
 }
 
 void requests(client::session const& session)
 {
     // [responder]
     auto const serving = client::responder::open(session, "prices", [](sluice::message const& m) {
-        return price_of(m);  // an exception rejects the request
+        // An exception rejects the request.
+        return sluice::message{m.body_text().value_or("") == "tea" ? 3 : 5};
     });
     // [responder]
     // [requester]
