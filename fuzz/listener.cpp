@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <thread>
@@ -35,11 +36,23 @@ sockaddr_in loopback(std::uint16_t port)
     return a;
 }
 
+/// libFuzzer's alarm, every few seconds, is no answer.
+template <class F>
+auto uninterrupted(F call)
+{
+    while (true) {
+        auto const result = call();
+        if (result >= 0 || errno != EINTR)
+            return result;
+    }
+}
+
 /// Says `octets` and that there are no more, reads until the other side has ended too.
 void converse(int socket, bytes_view octets)
 {
     while (!octets.empty()) {
-        auto const n = ::send(socket, octets.data(), octets.size(), MSG_NOSIGNAL);
+        auto const n = uninterrupted(
+            [&] { return ::send(socket, octets.data(), octets.size(), MSG_NOSIGNAL); });
         if (n <= 0)
             break;
         octets = octets.subspan(static_cast<std::size_t>(n));
@@ -48,8 +61,9 @@ void converse(int socket, bytes_view octets)
     char buffer[65536];
     while (true) {
         pollfd p{.fd = socket, .events = POLLIN, .revents = 0};
-        check(::poll(&p, 1, 60'000) == 1, "a connection does not come to its end");
-        if (::recv(socket, buffer, sizeof buffer, 0) <= 0)
+        check(uninterrupted([&] { return ::poll(&p, 1, 60'000); }) == 1,
+              "a connection does not come to its end");
+        if (uninterrupted([&] { return ::recv(socket, buffer, sizeof buffer, 0); }) <= 0)
             break;
     }
     linger const hard{.l_onoff = 1, .l_linger = 0};  // so that ports come back at once
@@ -61,6 +75,7 @@ void speak_to(std::uint16_t port, bytes_view octets)
 {
     auto const s = ::socket(AF_INET, SOCK_STREAM, 0);
     auto const a = loopback(port);
+    // On loopback it is done at once, or refused.
     if (::connect(s, reinterpret_cast<sockaddr const*>(&a), sizeof a) != 0) {
         ::close(s);
         return;
@@ -131,7 +146,7 @@ void answer_client(bytes_view octets, bool sasl)
         } catch (boost::system::system_error const&) {
         }
     }};
-    auto const s = ::accept(server, nullptr, nullptr);
+    auto const s = uninterrupted([&] { return ::accept(server, nullptr, nullptr); });
     converse(s, octets);
     user.join();
 }

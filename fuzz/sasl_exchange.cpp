@@ -69,10 +69,11 @@ void server(std::string_view mechanism, bytes_view in)
     check(s->user().empty(), "a name without a proof");
 }
 
-void client(unsigned kind, bytes_view in)
+/// @returns all that was said of what was wrong
+std::string client(unsigned kind, bytes_view in, std::string const& secret)
 {
-    net::credentials const who{.user = "user", .password = "pencil", .authorize_as = {}};
-    net::sasl_token const token{.token = "t0ken", .user = "me", .host = "h"};
+    net::credentials const who{.user = "user", .password = secret, .authorize_as = {}};
+    net::sasl_token const token{.token = secret, .user = "me", .host = "h"};
     auto made = kind == 0   ? net::sasl_scram(net::scram_hash::sha1, who, "abc")
                 : kind == 1 ? net::sasl_scram(net::scram_hash::sha256, who, "abc")
                 : kind == 2 ? net::sasl_oauthbearer(token)
@@ -80,22 +81,26 @@ void client(unsigned kind, bytes_view in)
     auto const& c = *made;
     std::ignore = c->initial_response();
     auto answers = 0;
+    std::string told;
     for (auto const& said : cut(in)) {
         if (c->is_slow(said))  // right, and too slow for here
-            return;
+            return told;
         auto const answer = c->respond(said);
         if (!answer)
             check(!c->fault().empty() || kind > 1, "no word of what was wrong");
         else
             check(++answers <= 2, "an exchange without end");
-        std::string const heard{reinterpret_cast<char const*>(said.data()), said.size()};
-        for (auto const* const secret : {"pencil", "t0ken"})  // the other side may guess it
-            check(heard.find(secret) != std::string::npos
-                      || c->fault().find(secret) == std::string::npos,
-                  "a secret was told");
+        told += c->fault();
     }
     if (kind < 2)
         check(bool(c->finish(in)), "a server was believed that proved nothing");
+    return told;
+}
+
+/// The other side may guess the secret and say it itself; what we say is the same for any secret.
+void client(unsigned kind, bytes_view in)
+{
+    check(client(kind, in, "pencil") == client(kind, in, "t0ken"), "a secret was told");
 }
 
 }  // namespace

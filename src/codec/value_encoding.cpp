@@ -279,7 +279,10 @@ std::byte* encode_annotations(value_map const& v, std::byte* out) noexcept
     auto* p = out + long_header;
     for (auto const& [key, content] : v) {
         auto const* const text = key.get_if<std::string>();
-        p = text ? encode(symbol{std::string_view{*text}}, p) : write_value(p, key);
+        // What no symbol can hold stays the string that it is.
+        auto const fits =
+            text && is_ascii(reinterpret_cast<std::byte const*>(text->data()), text->size());
+        p = fits ? encode(symbol{std::string_view{*text}}, p) : write_value(p, key);
         p = write_value(p, content);
     }
     return finish_compound(out, p, code::map8, v.size() * 2);

@@ -345,6 +345,16 @@ TEST(Message, AnnotationKeysGoOutAsSymbols)
                                     "00537740");
 }
 
+// [1.6.21] A symbol is ASCII.
+TEST(Message, AnAnnotationKeyThatNoSymbolCanHaveStaysAString)
+{
+    message m{nullptr};
+    m.footer["\xc3\xbc"] = true;
+    message back;
+    ASSERT_FALSE(decode(encoded(m), back));
+    EXPECT_EQ(back, m);
+}
+
 TEST(Message, ItsTextShowsWhatIsSet)
 {
     message m{"hi"};

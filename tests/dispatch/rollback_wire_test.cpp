@@ -179,7 +179,9 @@ TEST(RollbackOnTheWire, APeerThatCannotDrainIsAskedForAnEchoWithoutCredit)
 {
     client_rig rig;
     dispatch::dispatcher d{
-        rig.session, {.mode = dispatch::acknowledge::by_user, .drain_timeout = milliseconds{1}}};
+        rig.session,
+        {.mode = dispatch::acknowledge::by_user,
+         .drain_timeout = milliseconds{200}}};  // enough for its flow to go out alone
     auto const consumer = d.register_consumer(rig.receiver(no_credit()), {.prefetch = 10});
     d.start(true);
     for (std::uint32_t i = 0; i < 4; ++i) rig.peer.deliver(i, data_message(std::to_string(i)));

@@ -234,8 +234,8 @@ SLUICE_EXPORT std::size_t encoded_size_bound(value_list const& v) noexcept;
 SLUICE_EXPORT std::byte* encode(value_list const& v, std::byte* out) noexcept;
 SLUICE_EXPORT std::size_t encoded_size_bound(value_map const& v) noexcept;
 SLUICE_EXPORT std::byte* encode(value_map const& v, std::byte* out) noexcept;
-/// A map of annotations: keys that are strings are written as symbols, which they have to be.
-/// [3.2.10]
+/// A map of annotations: keys that are strings are written as symbols, which they have to be
+/// [3.2.10]; one with other than ASCII, which no symbol can have [1.6.21], stays a string.
 SLUICE_EXPORT std::byte* encode_annotations(value_map const& v, std::byte* out) noexcept;
 
 /// Readable text for traces, such as `{"a": 1, :b: [true, 0x00ff]}`.
