@@ -5,7 +5,16 @@
 
 #include <boost/asio/post.hpp>
 
+#include <chrono>
+
 namespace sluice::client::detail {
+namespace {
+
+// For what comes while others are answered: going to the end of the executor's queue costs a
+// wake-up.
+constexpr std::chrono::microseconds stay_max{200};
+
+}  // namespace
 
 completion_queue::~completion_queue()
 {
@@ -53,6 +62,28 @@ void completion_queue::append(reply_base& first, reply_base& last)
 
 void completion_queue::run()
 {
+    using clock = std::chrono::steady_clock;
+    for (auto until = clock::time_point::max();;) {
+        run_gathered();
+        {
+            std::lock_guard const lock{mutex_};
+            if (!first_) {
+                scheduled_ = false;
+                return;
+            }
+        }
+        auto const now = clock::now();
+        if (until == clock::time_point::max())
+            until = now + stay_max;
+        else if (now >= until)
+            break;
+    }
+    // Behind what others have posted to this executor meanwhile.
+    boost::asio::post(executor_, [self = shared_from_this()] { self->run(); });
+}
+
+void completion_queue::run_gathered()
+{
     reply_base* r = nullptr;
     {
         std::lock_guard const lock{mutex_};
@@ -64,15 +95,6 @@ void completion_queue::run()
         run_one(*r);
         r = next;
     }
-    {
-        std::lock_guard const lock{mutex_};
-        if (!first_) {
-            scheduled_ = false;
-            return;
-        }
-    }
-    // Behind what others have posted to this executor meanwhile.
-    boost::asio::post(executor_, [self = shared_from_this()] { self->run(); });
 }
 
 /// What one handler throws is no other handler's business.

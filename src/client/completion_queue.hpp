@@ -40,6 +40,7 @@ public:
 private:
     void append(reply_base& first, reply_base& last);
     void run();
+    void run_gathered();
     void run_one(reply_base& r);
 
     executor executor_;

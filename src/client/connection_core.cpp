@@ -20,6 +20,10 @@ clock_time read_clock() noexcept
 /// The connection whose turn it is on this thread.
 thread_local connection_core const* turning = nullptr;
 
+/// The connection whose messages this thread's handlers have.
+thread_local connection_core const* handling = nullptr;
+
+constexpr std::chrono::milliseconds look_after{1};
 constexpr int passes_max = 64;  // over the commands, before their results are written
 constexpr int rounds_max = 64;  // of one turn, before other connections of the thread have theirs
 
@@ -90,6 +94,26 @@ bool connection_core::push(command& c) noexcept
     return true;
 }
 
+bool connection_core::push_answer(command& c) noexcept
+{
+    if (!queue_.push(c))
+        return false;
+    if (handling != this || !looks_soon_.load(std::memory_order_seq_cst))
+        wake();
+    return true;
+}
+
+connection_core::handling_scope::handling_scope(connection_core& whose) noexcept
+    : whose_{whose}, before_{std::exchange(handling, &whose)}
+{
+}
+connection_core::handling_scope::~handling_scope()
+{
+    handling = before_;
+    if (!whose_.queue_.empty() && !whose_.queue_.is_closed())
+        whose_.wake();
+}
+
 void connection_core::push_flow(flow_request& r) noexcept
 {
     if (queue_.is_closed())
@@ -136,6 +160,14 @@ void connection_core::answer(completion_queue& queue, reply_base& r)
     } else if (queue.defer(r)) {
         dirty_.push_back(queue.shared_from_this());
     }
+}
+
+void connection_core::look_soon()
+{
+    if (!in_turn() || look_.armed())
+        return;
+    looks_soon_.store(true, std::memory_order_seq_cst);
+    deadlines_.arm(look_, look_after, now_);
 }
 
 void connection_core::run_turn()

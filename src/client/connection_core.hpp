@@ -48,7 +48,23 @@ public:
     /// Queues `c` and wakes the strand. @returns false if the connection has ended; then `c` is
     /// untouched.
     bool push(command& c) noexcept;
+    /// As push(), for what is said of a delivery. A handler that has one message of many answers in
+    /// a fraction of what waking costs: within a handling_scope the strand is woken when that ends,
+    /// or looks by itself after a millisecond.
+    bool push_answer(command& c) noexcept;
     void push_flow(flow_request& r) noexcept;
+    /// This thread runs handlers of its messages, one after the other.
+    class handling_scope {
+    public:
+        explicit handling_scope(connection_core& whose) noexcept;
+        handling_scope(handling_scope const&) = delete;
+        handling_scope& operator=(handling_scope const&) = delete;
+        ~handling_scope();
+
+    private:
+        connection_core& whose_;
+        connection_core const* const before_;
+    };
     void abandon(std::shared_ptr<connection_core> self);
     /// Lets go of `held` once the strand cannot have a flow request of it in hand any more.
     void release_later(std::shared_ptr<void> held) noexcept;
@@ -119,6 +135,8 @@ public:
         r->set(code, std::move(why), std::move(results)...);
         answer(queue, *r.release());
     }
+    /// In this turn handlers begin to run: push_answer() need not wake for a while.
+    void look_soon();
     /// In the middle of writing: those that no command before them waits for.
     void apply_flows()
     {
@@ -151,6 +169,16 @@ private:
     class connect_request;
     class close_request;
     class abort_command;
+
+    /// Looks at the queue though nobody has woken us: a handler may take its time.
+    class look final : public timed {
+    public:
+        explicit look(connection_core& of) : of_{of} {}
+        void on_time() override { of_.looks_soon_.store(false, std::memory_order_seq_cst); }
+
+    private:
+        connection_core& of_;
+    };
 
     class turn_guard;
     bool in_turn() const noexcept;
@@ -255,7 +283,8 @@ private:
     command_queue queue_;
     flow_stack flows_;
     std::atomic<bool> scheduled_{false};
-    std::string remote_container_id_;  // guarded by endpoint
+    std::atomic<bool> looks_soon_{false};  // changed on the strand
+    std::string remote_container_id_;      // guarded by endpoint
     std::string peer_;
     std::mutex default_session_mutex_;
     std::shared_ptr<session_core> default_session_;
@@ -308,6 +337,7 @@ private:
     bool is_blocked_ = false;  // as told
     backoff backoff_;
     next_attempt again_{*this};
+    look look_{*this};
     connection_counters counted_before_;  // by engines that are gone
 };
 

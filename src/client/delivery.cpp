@@ -89,6 +89,9 @@ void delivery::start_read(std::span<std::byte> into, detail::reply_ptr<std::size
     core_->start_read(into, std::move(r));
 }
 
-executor delivery::get_executor() const { return core_->link->completions()->get_executor(); }
+executor const& delivery::get_executor() const noexcept
+{
+    return core_->link->completions()->get_executor();
+}
 
 }  // namespace sluice::client

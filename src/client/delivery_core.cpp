@@ -144,7 +144,7 @@ void delivery_core::unref() noexcept
         count_.store(1, std::memory_order_relaxed);
         auto const keep = link;
         if (!keep->ended() && !stale.load(std::memory_order_acquire)
-            && keep->connection()->push(*this))
+            && keep->connection()->push_answer(*this))
             return;
         count_.store(0, std::memory_order_relaxed);
     }
@@ -176,7 +176,7 @@ std::error_code delivery_core::answer(outcome_kind kind, bytes encoded_state)
     answer_kind = kind;
     answer_state = std::move(encoded_state);
     ref();
-    if (link->connection()->push(*this))
+    if (link->connection()->push_answer(*this))
         return {};
     unref();
     return make_error_code(sluice::error::stale_delivery);

@@ -41,13 +41,14 @@ struct pool_state : std::enable_shared_from_this<pool_state> {
         (first ? last->next : first) = t;
         last = t;
         ++waiting;
-        if (idle >= waiting) {
-            work_here.notify_one();
-        } else if (threads < threads_usual) {
+        auto const sleeps = idle >= waiting;
+        if (!sleeps && threads < threads_usual)
             add_thread();
-        } else if (threads < threads_max) {
+        else if (!sleeps && threads < threads_max)
             watch_from_now_on();
-        }
+        lock.unlock();  // first: who is woken wants it
+        if (sleeps)
+            work_here.notify_one();
     }
 
     /// @pre locked
@@ -60,7 +61,8 @@ struct pool_state : std::enable_shared_from_this<pool_state> {
     void watch_from_now_on()
     {
         if (std::exchange(watching, true)) {
-            watch_here.notify_one();
+            if (std::exchange(watcher_sleeps, false))
+                watch_here.notify_one();
             return;
         }
         ++watchers;
@@ -106,7 +108,10 @@ struct pool_state : std::enable_shared_from_this<pool_state> {
             auto const pressed = [this] {
                 return stopping || (waiting > idle && threads < threads_max);
             };
-            if (!watch_here.wait_for(lock, idle_max, pressed))
+            watcher_sleeps = true;
+            auto const called = watch_here.wait_for(lock, idle_max, pressed);
+            watcher_sleeps = false;
+            if (!called)
                 break;
             auto const before = taken;
             watch_here.wait_for(lock, blocked_after, [this] { return stopping; });
@@ -153,6 +158,7 @@ struct pool_state : std::enable_shared_from_this<pool_state> {
     unsigned idle = 0;
     unsigned watchers = 0;
     bool watching = false;
+    bool watcher_sleeps = false;  // until there are more tasks than threads
     bool stopping = false;
 };
 

@@ -33,7 +33,10 @@ notifications<detach_notice> receiver::detached() const
     return notifications<detach_notice>{core_->detaches()};
 }
 failure_ptr receiver::error() const { return core_->failure(); }
-executor receiver::get_executor() const { return core_->completions()->get_executor(); }
+executor const& receiver::get_executor() const noexcept
+{
+    return core_->completions()->get_executor();
+}
 
 void receiver::start_receive(milliseconds timeout, detail::reply_ptr<delivery> r) const
 {

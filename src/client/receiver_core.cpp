@@ -296,8 +296,10 @@ void receiver_core::serve()
                 found = pop(wants_room);
             }
         }
-        if (!waiting)
+        if (!waiting) {
+            core().look_soon();
             return core().answer(*completions(), *pump_);
+        }
         hand_out(*found, wants_room);
         waiting->finish({}, nullptr, delivery_core::adopt(found));
     }

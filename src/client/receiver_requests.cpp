@@ -108,7 +108,7 @@ void receiver_core::hand_out(delivery_core& d, bool wants_room)
 {
     if (d.settled && !d.answered.exchange(true, std::memory_order_acq_rel)) {
         d.ref();
-        if (!connection()->push(d))
+        if (!connection()->push_answer(d))
             d.refuse();
     }
     if (wants_room)
@@ -200,6 +200,7 @@ void receiver_core::set_handler(std::function<void(client::delivery)> handler)
 void receiver_core::message_pump::run()
 {
     auto const keep = std::move(keep_);
+    connection_core::handling_scope const scope{*link_.connection()};
     for (int i = 0;; ++i) {
         delivery_core* found = nullptr;
         auto wants_room = false;

@@ -70,7 +70,10 @@ notifications<detach_notice> sender::detached() const
     return notifications<detach_notice>{core_->detaches()};
 }
 failure_ptr sender::error() const { return core_->failure(); }
-executor sender::get_executor() const { return core_->completions()->get_executor(); }
+executor const& sender::get_executor() const noexcept
+{
+    return core_->completions()->get_executor();
+}
 
 void sender::start_send(encoded_message m, send_options const& options, bool only_with_credit,
                         detail::reply_ptr<outcome> r) const

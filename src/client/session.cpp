@@ -9,7 +9,10 @@ namespace sluice::client {
 void session::request_flow(bool echo) const { core_->request_flow(echo); }
 session_counters session::counters() const noexcept { return core_->counters(); }
 failure_ptr session::error() const { return core_->failure(); }
-executor session::get_executor() const { return core_->completions()->get_executor(); }
+executor const& session::get_executor() const noexcept
+{
+    return core_->completions()->get_executor();
+}
 
 void session::start_sender(sender_options options, detail::reply_ptr<sender> r) const
 {

@@ -372,6 +372,29 @@ TEST(Receive, WhatAHandlerThrowsGoesToTheContainer)
     peer.shut();
 }
 
+// Answers of a handler are gathered, but not longer than a moment.
+TEST(Receive, AnAnswerLeavesThoughItsHandlerGoesOn)
+{
+    client_rig rig;
+    auto const receiver = rig.receiver(window(10));
+    std::promise<void> seen;
+    auto const until = seen.get_future().share();
+    std::promise<void> over;
+    receiver.on_message([&, count = 0](delivery d) mutable {
+        d.accept();
+        if (++count == 2)
+            until.wait();
+        if (count == 3)
+            over.set_value();
+    });
+    for (std::uint32_t i = 0; i < 3; ++i) rig.peer.deliver(i, data_message(std::to_string(i)));
+    auto answered = rig.peer.skip_to<disposition>();
+    while (answered->last.value_or(answered->first) != delivery_number{1})
+        answered = rig.peer.skip_to<disposition>();
+    seen.set_value();
+    get(over.get_future());
+}
+
 TEST(Receive, WhatIsNotTakenShutsTheWindowOfItsSessionAlone)
 {
     client_rig rig{

@@ -22,8 +22,10 @@ struct modification {
 /// link open.
 ///
 /// Fire-and-forget answers (accept, release, reject, modify) return at once and are merged into
-/// ranges on the wire. A delivery whose last handle goes without an answer is released, so that the
-/// peer may give it to somebody else. A delivery that the sender settled needs no answer.
+/// ranges on the wire; those of a handler (receiver::on_message) leave when the handler is done
+/// with the messages that have come, or a millisecond or two after they are given if that is
+/// earlier. A delivery whose last handle goes without an answer is released, so that the peer may
+/// give it to somebody else. A delivery that the sender settled needs no answer.
 ///
 /// Distinct handles: safe to use concurrently. Answers to one delivery from several threads: the
 /// first one counts.
@@ -99,7 +101,7 @@ public:
             [&](detail::reply_ptr<std::size_t> r) { start_read(into, std::move(r)); });
     }
 
-    executor get_executor() const;
+    executor const& get_executor() const noexcept;
     static bytes accepted_state();
 
 private:

@@ -111,7 +111,7 @@ public:
     notifications<detach_notice> detached() const;
     /// Why it ended; null while it is open.
     failure_ptr error() const;
-    executor get_executor() const;
+    executor const& get_executor() const noexcept;
 
 private:
     friend class session;

@@ -118,7 +118,7 @@ public:
     session_counters counters() const noexcept;
     /// Why it ended; null while it is open.
     failure_ptr error() const;
-    executor get_executor() const;
+    executor const& get_executor() const noexcept;
 
 private:
     friend class connection;

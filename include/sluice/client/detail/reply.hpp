@@ -184,7 +184,7 @@ private:
 
     static bool runs_on(Handler const& handler, executor const& fallback) noexcept
     {
-        auto const own = boost::asio::get_associated_executor(handler, fallback);
+        auto const& own = boost::asio::get_associated_executor(handler, fallback);
         if constexpr (!has_own) {
             return own == fallback;
         } else if constexpr (std::is_same_v<own_executor, boost::asio::any_io_executor>) {
@@ -198,7 +198,9 @@ private:
 
     bound release() noexcept
     {
-        bound out{std::move(handler_), error_code{this->code_}, std::move(this->results_)};
+        // Converting looks at the category, however good the news.
+        bound out{std::move(handler_), this->code_ ? error_code{this->code_} : error_code{},
+                  std::move(this->results_)};
         allocator a{
             boost::asio::get_associated_allocator(out.handler, recycling_allocator<void>{})};
         this->~handler_reply();
