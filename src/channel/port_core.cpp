@@ -118,18 +118,32 @@ void port_core::finish(operation& o, answer a)
 void port_core::fail(operation& o, std::error_code code, std::uint32_t index,
                      std::string const& text)
 {
-    finish(o, {.code = code, .text = text_of(o, index, code, text), .index = index});
+    // With a destroyed channel goes the memory of what it took.
+    auto const doubtful = o.was_sent && o.sends() && code == errc::channel_destroyed;
+    auto const* const doubt =
+        doubtful ? "before it was destroyed, the node may have taken the value" : "";
+    finish(o, {.code = code,
+               .text = text_of(o, index, code, text.empty() ? doubt : text),
+               .index = index});
 }
 
 std::string port_core::text_of(operation const& o, std::uint32_t index, std::error_code code,
                                std::string const& text) const
 {
-    auto const* const h = index < o.parts.size() ? find_handle(o.parts[index].handle) : nullptr;
-    std::string out;
-    if (h)
-        out = "channel '" + h->name + "'";
-    if (o.parts.size() > 1)
+    auto const name_of = [&](std::size_t i) {
+        auto const* const h = i < o.parts.size() ? find_handle(o.parts[i].handle) : nullptr;
+        return h ? "'" + h->name + "'" : std::string{};
+    };
+    auto const name = name_of(index);
+    auto out = name.empty() ? name : "channel " + name;
+    // Time and cancelling end a select as a whole, and no case of it more than another.
+    if (o.parts.size() > 1 && code && (code == sluice::error::timed_out || code == o.given_up)) {
+        out = "select";
+        for (std::size_t i = 0; i < o.parts.size(); ++i)
+            out += (i == 0 ? " of channels " : ", ") + name_of(i);
+    } else if (o.parts.size() > 1) {
         out += " (case " + std::to_string(index) + ")";
+    }
     if (!out.empty() && (!text.empty() || !code))
         out += ": ";
     return out + text;

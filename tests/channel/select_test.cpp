@@ -100,6 +100,16 @@ TEST_F(Select, WaitsUntilItsTime)
     EXPECT_EQ(a.state().waiting_receivers, 0U);
 }
 
+TEST_F(Select, NamesAllItsChannelsWhenItsTimeIsOver)
+{
+    auto const a = open(left, "a", 0);
+    auto const b = open(left, "b", 0);
+    auto const text =
+        what_of([&] { sluice::select(on_recv(a), on_send(b, 1)).within(5ms).wait(); });
+    EXPECT_NE(text.find("select of channels 'a', 'b'"), std::string::npos) << text;
+    EXPECT_EQ(text.find("case"), std::string::npos) << text;
+}
+
 TEST_F(Select, TakesAListOfCases)
 {
     std::vector<sluice::channel<int>> all;
@@ -134,7 +144,7 @@ TEST_F(Select, IsAwaitable)
 
 TEST_F(Select, TwoThatFaceEachOtherAtCapacityZeroMeetOnce)
 {
-    constexpr int rounds = 200;
+    auto const rounds = wanted("SLUICE_SELECT_ROUNDS", 200);
     auto const run = [&](client::connection const& on, int mine) {
         auto const there = open(on, "there", 0);
         auto const back = open(on, "back", 0);
@@ -165,7 +175,7 @@ TEST_F(Select, TwoThatFaceEachOtherAtCapacityZeroMeetOnce)
 
 TEST_F(Select, ExactlyOneCaseOfManyThatRace)
 {
-    constexpr int rounds = 200;
+    auto const rounds = wanted("SLUICE_SELECT_ROUNDS", 200);
     auto const a = open(left, "a", 1);
     auto const b = open(left, "b", 1);
     std::jthread const feeder{[&] {
@@ -183,7 +193,7 @@ TEST_F(Select, ExactlyOneCaseOfManyThatRace)
     while (static_cast<int>(got.size()) < rounds)
         sluice::select(on_recv(a, take), on_recv(b, take)).wait();
     std::ranges::sort(got);
-    std::vector<int> expected(rounds);
+    std::vector<int> expected(static_cast<std::size_t>(rounds));
     std::iota(expected.begin(), expected.end(), 0);
     EXPECT_EQ(got, expected);
 }

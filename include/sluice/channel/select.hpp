@@ -183,7 +183,8 @@ class selection {
 public:
     explicit selection(Cases... cases) : cases_{std::move(cases)...} {}
 
-    /// error::timed_out after that.
+    /// If no case is ready in that time, the select ends with error::timed_out: wait() and co_await
+    /// throw it. The channels are as if it had not been asked.
     selection within(milliseconds timeout) &&
     {
         timeout_ = timeout;
@@ -323,6 +324,7 @@ public:
                              "a select needs a case with a channel");
     }
 
+    /// As of the other: error::timed_out if no case is ready in that time.
     selection within(milliseconds timeout) &&
     {
         timeout_ = timeout;
