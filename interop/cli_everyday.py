@@ -141,6 +141,20 @@ class Everyday(unittest.TestCase):
         self.send('q', '-', stdin='\n'.join(lines).encode())
         self.assertEqual(self.texts('q'), lines)
 
+    def test_standard_input_is_not_read_unasked_and_not_left_unnoticed(self):
+        p = run('send', self.node.url('q'), stdin=b'data')
+        self.assertEqual(p.returncode, 2)
+        self.assertEqual(self.texts('q'), [])
+        self.send('q', '--body', '')
+        self.send('q', '--count', 2)
+        self.assertEqual(self.texts('q'), ['', '', ''])
+
+    def test_the_messages_alone_are_json_lines(self):
+        self.send('q', '-', stdin=b'one\ntwo\n')
+        p = run('recv', self.node.url('q'), '--drain', '-o', 'json')
+        self.assertEqual([json.loads(line)['value'] for line in p.stdout.splitlines()], ['one', 'two'])
+        self.assertIn(b'received 2: 2 accepted', p.stderr)
+
     def test_a_line_that_is_no_text_is_sent_as_octets(self):
         self.send('q', '-', stdin=b'\xff\xfe\n')
         got, _ = self.recv('q', '--drain')
@@ -230,7 +244,11 @@ class Everyday(unittest.TestCase):
                 (['node', '--listen', '127.0.0.1:99999'], 'HOST:PORT'),
                 (['node', '--listen', '127.0.0.1:%d' % self.node.port], 'in use'),
                 (['node', '--listen', '127.0.0.1:0', '--queue', 'q:colour=red'], 'length_max'),
-                ([], 'subcommand')):
+                (['send', self.node.url('small')], '--file - sends all of it'),
+                (['send', self.node.url('small'), '--subject', 's'], 'lines of standard input'),
+                ([], 'subcommand'), (['sned'], "unknown subcommand 'sned'; did you mean 'send'?"),
+                (['frobnicate', 'x'], "'frobnicate'; there are: node, send"),
+                (['channel', 'rcev', 'c', self.node.url('')], "sluice channel: unknown subcommand 'rcev'; did you mean")):
             p = run(*arguments)
             self.assertEqual(p.returncode, 2, (arguments, p.stderr))
             self.assertIn(says, p.stderr.decode(), arguments)

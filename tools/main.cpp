@@ -1,5 +1,6 @@
 // The `sluice` command.
 #include "command.hpp"
+#include "tools/nearest_word.hpp"
 
 #include <boost/system/system_error.hpp>
 #include <fmt/format.h>
@@ -16,20 +17,64 @@ constexpr add_command* commands[] = {
 
 constexpr int could_not_run = 2;
 
+/// "sluice channel", down to the subcommand that was read last.
+CLI::App const& innermost(CLI::App const& program, std::string& name)
+{
+    auto const* at = &program;
+    name = "sluice";
+    while (!at->get_subcommands().empty()) {
+        at = at->get_subcommands().front();
+        name += " " + at->get_name();
+    }
+    return *at;
+}
+
+/// What the parser found wrong, in words that name it.
+std::string fault(CLI::App const& program, CLI::App const& at, CLI::Error const& e)
+{
+    std::string what = e.what();
+    constexpr std::string_view conversion = "Could not convert: ";
+    if (what.starts_with(conversion))
+        return what.substr(conversion.size()) + " is no number in the range of this option";
+    std::vector<std::string> names;
+    for (auto const* const sub : at.get_subcommands({})) names.push_back(sub->get_name());
+    if (names.empty() || dynamic_cast<CLI::RequiredError const*>(&e) == nullptr)
+        return what;
+    auto const typed = program.remaining(true);
+    if (typed.empty())
+        return fmt::format("a subcommand is missing: {}", fmt::join(names, ", "));
+    if (typed.front().starts_with('-'))
+        return fmt::format("unknown option '{}' where a subcommand is expected: {}", typed.front(),
+                           fmt::join(names, ", "));
+    auto const meant = nearest_word(typed.front(), names);
+    return fmt::format("unknown subcommand '{}'; {}", typed.front(),
+                       meant.empty() ? fmt::format("there are: {}", fmt::join(names, ", "))
+                                     : fmt::format("did you mean '{}'?", meant));
+}
+
+/// What an exception of the library says, without the number of its code, which tells a person
+/// nothing.
+std::string text_of(boost::system::system_error const& e)
+{
+    std::string text = e.what();
+    std::error_code const code = e.code();
+    for (auto const& number : {e.code().what().substr(e.code().message().size()),
+                               fmt::format(" [{}:{}]", code.category().name(), code.value())})
+        if (text.ends_with(number))
+            text.resize(text.size() - number.size());
+    return text;
+}
+
 int run(int argc, char** argv)
 {
     CLI::App program{"Sluice: tools for AMQP 1.0", "sluice"};
     program.set_version_flag("--version", SLUICE_VERSION);
     program.require_subcommand(1);
     program.failure_message([](CLI::App const* app, CLI::Error const& e) {
-        auto const& used = app->get_subcommands();
-        auto const name =
-            used.empty() ? std::string{"sluice"} : "sluice " + used.front()->get_name();
-        std::string what = e.what();
-        constexpr std::string_view conversion = "Could not convert: ";
-        if (what.starts_with(conversion))
-            what = what.substr(conversion.size()) + " is no number in the range of this option";
-        return fmt::format("{}: {}; '{} --help' lists what it understands\n", name, what, name);
+        std::string name;
+        auto const& at = innermost(*app, name);
+        return fmt::format("{}: {}; '{} --help' lists what it understands\n", name,
+                           fault(*app, at, e), name);
     });
     action chosen;
     for (auto* const add : commands) add(program, chosen);
@@ -42,11 +87,7 @@ int run(int argc, char** argv)
     try {
         return chosen();
     } catch (boost::system::system_error const& e) {
-        // The sentence without its code, which says nothing to a person that it does not.
-        std::string_view text = e.what();
-        if (auto const code = ": " + e.code().what(); text.ends_with(code))
-            text.remove_suffix(code.size());
-        fmt::print(stderr, "sluice: {}\n", text);
+        fmt::print(stderr, "sluice: {}\n", text_of(e));
         return could_not_run;
     } catch (std::exception const& e) {
         fmt::print(stderr, "sluice: {}\n", e.what());

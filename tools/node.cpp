@@ -219,10 +219,11 @@ private:
         if (s_.json)
             return out_.result(
                 json_object{}.add("event", "stopped").add_json("stats", stats_json(s)).text());
-        out_.note(fmt::format("stopped; {} connections, {} messages in, {} delivered, {} accepted, "
+        out_.note(fmt::format("stopped; {}, {} in, {} delivered, {} accepted, "
                               "{} dropped with the node",
-                              grouped(s.connections_accepted), grouped(s.received),
-                              grouped(s.delivered), grouped(s.accepted), grouped(s.messages)));
+                              counted(s.connections_accepted, "connection"),
+                              counted(s.received, "message"), grouped(s.delivered),
+                              grouped(s.accepted), grouped(s.messages)));
     }
 
     settings const& s_;

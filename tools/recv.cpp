@@ -76,12 +76,14 @@ void add_recv(CLI::App& program, action& chosen)
                    "modify: a failed attempt; none: keep them until the end, then let them go back")
         ->check(CLI::IsMember({"accept", "release", "reject", "modify", "none"}))
         ->capture_default_str();
-    app.add_option("-o,--output", s->output,
-                   "text, json, raw (octets without line ends), none, or the name of a file for "
-                   "one streamed body; {} in it becomes the message's number");
-    app.add_flag("--json", s->json,
-                 "messages as JSON lines, unless --output says otherwise, and the summary as one "
-                 "more");
+    app.add_option(
+        "-o,--output", s->output,
+        "text, json (one object a line), raw (octets without line ends), none, or the name "
+        "of a file for one streamed body; {} in it becomes the message's number");
+    app.add_flag(
+        "--json", s->json,
+        "messages as JSON lines, unless --output says otherwise, and the summary as one more "
+        "behind them; -o json is the messages alone");
     app.callback([s, &chosen] {
         chosen = [s] {
             static std::map<std::string_view, answer> const answers{{"accept", answer::accept},

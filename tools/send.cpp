@@ -7,13 +7,14 @@
 
 #include <memory>
 #include <stdexcept>
+#include <tuple>
 
 namespace sluice::tools {
 namespace {
 
 struct settings : send_settings {
     std::string dash;
-    std::string body;
+    std::optional<std::string> body;
     std::string size_text;
     std::string file;
     std::string subject;
@@ -30,8 +31,8 @@ struct settings : send_settings {
 
 void choose_body(settings& s)
 {
-    auto const choices = (s.dash.empty() ? 0 : 1) + (s.body.empty() ? 0 : 1)
-                         + (s.size_text.empty() ? 0 : 1) + (s.file.empty() ? 0 : 1);
+    auto const choices = (s.dash.empty() ? 0 : 1) + (s.body ? 1 : 0) + (s.size_text.empty() ? 0 : 1)
+                         + (s.file.empty() ? 0 : 1);
     if (choices > 1)
         throw std::invalid_argument{
             "send: one body only: --body, --size, --file or - (the lines of standard input)"};
@@ -40,7 +41,15 @@ void choose_body(settings& s)
                                                 "lines of standard input, or nothing; "
                                                 "a text is given with --body, a file with --file",
                                                 s.dash)};
-    s.text = s.file.empty() ? s.body : s.file;
+    // Standard input is never read unasked, and never left lying unnoticed: one that is not a
+    // terminal may be what was to be sent, or what a script was started with.
+    if (choices == 0 && !s.count)
+        throw std::invalid_argument{"send: nothing to send; give --body TEXT, --size OCTETS or "
+                                    "--file FILE, or a - at the end "
+                                    "for the lines of standard input (--file - sends all of it as "
+                                    "one message; --body '' is "
+                                    "an empty one)"};
+    s.text = s.file.empty() ? s.body.value_or("") : s.file;
     s.origin = !s.dash.empty()        ? body_origin::lines
                : !s.size_text.empty() ? body_origin::size
                : !s.file.empty()      ? body_origin::file
@@ -89,7 +98,9 @@ void add_send(CLI::App& program, action& chosen)
     s->peer.add_to(app);
     app.get_option("URL")->required();
     app.add_option("LINES", s->dash, "-: send each line of standard input as a message");
-    app.add_option("-c,--count", s->count, "so many messages (1; with -: all lines)");
+    app.add_option("-c,--count", s->count,
+                   "so many messages (1; with -: all lines); empty ones if nothing is given to "
+                   "send");
     app.add_option("--rate", s->rate, "messages a second (as fast as they go)")
         ->check(above_zero());
     app.add_option("--window", s->window, "messages without an outcome at most")
@@ -122,8 +133,9 @@ void add_send(CLI::App& program, action& chosen)
     app.add_option("--group-id", s->group)->group(message);
     app.callback([s, &chosen] {
         chosen = [s] {
-            choose_body(*s);
+            std::ignore = s->peer.target();  // what is wrong with the URL is told first
             fill_sections(*s, s->sections);
+            choose_body(*s);
             return run_send(*s);
         };
     });

@@ -1,6 +1,8 @@
 // The relay.
 #include "tools/audit_proxy.hpp"
 
+#include "tools/progress.hpp"
+
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/redirect_error.hpp>
@@ -316,9 +318,9 @@ void audit_proxy::show_live(std::chrono::steady_clock::duration since_last)
     for (auto const& r : live_)
         for (auto const& d : r->checker.totals().directions) frames += d.frames;
     auto const seconds = std::chrono::duration<double>(since_last).count();
-    out_.live(fmt::format("{} connections, {:.0f} frames/s, {} findings", live_.size(),
+    out_.live(fmt::format("{}, {:.0f} frames/s, {}", counted(live_.size(), "connection"),
                           static_cast<double>(frames - frames_shown_) / seconds,
-                          report_.findings()));
+                          counted(report_.findings(), "finding")));
     frames_shown_ = frames;
 }
 

@@ -1,6 +1,8 @@
 // Findings as lines, tables for a bug report, and the verdict.
 #include "tools/audit_report.hpp"
 
+#include "tools/progress.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -180,7 +182,7 @@ void audit_report::print_connections()
                               described(r.who[1])));
     }
     if (checked_ > rows_.size())
-        table(fmt::format("       and {} connections more", checked_ - rows_.size()));
+        table(fmt::format("       and {} more", counted(checked_ - rows_.size(), "connection")));
 }
 
 void audit_report::print_rules()
@@ -202,17 +204,19 @@ void audit_report::print_rules()
 
 std::string audit_report::verdict() const
 {
-    auto text = fmt::format("{}: {} violations, {} suspicious; {} connections, {} frames",
+    auto text = fmt::format("{}: {}, {} suspicious; {}, {}",
                             status() == audit_status::clean      ? "clean"
                             : status() == audit_status::findings ? "FINDINGS"
                                                                  : "NOT CHECKED",
-                            violations_, suspicious_, checked_, frames_);
+                            counted(violations_, "violation"), grouped(suspicious_),
+                            counted(checked_, "connection"), counted(frames_, "frame"));
     if (unchecked_frames_ != 0)
-        text += fmt::format("; {} frames could not be checked in full", unchecked_frames_);
+        text +=
+            fmt::format("; {} could not be checked in full", counted(unchecked_frames_, "frame"));
     if (hidden_ != 0)
-        text += fmt::format("; {} findings not printed", hidden_);
+        text += fmt::format("; {} not printed", counted(hidden_, "finding"));
     if (dropped_ != 0)
-        text += fmt::format("; {} more findings were not kept", dropped_);
+        text += fmt::format("; {} more not kept", counted(dropped_, "finding"));
     return text;
 }
 
@@ -226,7 +230,7 @@ void audit_report::summary(std::string const& title)
         table("");
     for (auto const& r : remarks_) table(r);
     if (remarks_dropped_ != 0)
-        table(fmt::format("and {} remarks more", remarks_dropped_));
+        table(fmt::format("and {} more", counted(remarks_dropped_, "remark")));
     table("");
     table(verdict());
 }

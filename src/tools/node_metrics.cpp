@@ -74,10 +74,10 @@ std::string stats_line(node::node_stats const& s, node::node_stats const& before
         return grouped(static_cast<std::uint64_t>(static_cast<double>(s.*counter - before.*counter)
                                                   / std::max(seconds, 0.001)));
     };
-    return fmt::format("{} connections, {} links, {} queues; {} messages ({} octets) held; "
-                       "in {}/s, out {}/s, accepted {}/s; refused {}",
-                       grouped(s.connections), grouped(s.links), grouped(s.queues),
-                       grouped(s.messages), grouped(s.bytes), rate(&node::node_stats::received),
+    return fmt::format("{}, {}, {}; {} ({}) held; in {}/s, out {}/s, accepted {}/s; refused {}",
+                       counted(s.connections, "connection"), counted(s.links, "link"),
+                       counted(s.queues, "queue"), counted(s.messages, "message"),
+                       counted(s.bytes, "octet"), rate(&node::node_stats::received),
                        rate(&node::node_stats::delivered), rate(&node::node_stats::accepted),
                        grouped(s.refused));
 }

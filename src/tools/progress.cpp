@@ -15,6 +15,11 @@ std::string grouped(std::uint64_t number)
     return digits;
 }
 
+std::string counted(std::uint64_t number, std::string_view noun)
+{
+    return fmt::format("{} {}{}", grouped(number), noun, number == 1 ? "" : "s");
+}
+
 std::string duration_text(std::chrono::duration<double> d)
 {
     if (d < 1s)

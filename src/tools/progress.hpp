@@ -5,11 +5,15 @@
 
 #include <chrono>
 #include <optional>
+#include <string>
+#include <string_view>
 
 namespace sluice::tools {
 
 /// "1,234,567"
 std::string grouped(std::uint64_t number);
+/// "1 frame", "2,000 frames"; `noun` is one whose plural ends with s
+std::string counted(std::uint64_t number, std::string_view noun);
 /// "850 ms", "12.3 s", "3:05", "2:10:00"
 std::string duration_text(std::chrono::duration<double> d);
 

@@ -53,8 +53,7 @@ TEST(AuditCapture, FindsNothingInAGoodConnection)
     whole(file, {1, 40000}, {2, 5672}, 1);
     auto const o = audited(file);
     EXPECT_EQ(o.findings, "");
-    EXPECT_THAT(o.summary,
-                HasSubstr("clean: 0 violations, 0 suspicious; 1 connections, 15 frames"));
+    EXPECT_THAT(o.summary, HasSubstr("clean: 0 violations, 0 suspicious; 1 connection, 15 frames"));
     EXPECT_THAT(o.summary, HasSubstr("23 packets from 2027-01-15T08:00:00Z on"));
     EXPECT_THAT(o.summary, ::testing::ContainsRegex("#1 +10.0.0.1:40000 +10.0.0.2:5672 .*closed"));
     EXPECT_EQ(o.status, audit_status::clean);
@@ -90,7 +89,7 @@ TEST(AuditCapture, KeepsConnectionsApart)
     b.finish();
     auto const o = audited(file);
     EXPECT_THAT(o.findings, ::testing::StartsWith("#2 "));
-    EXPECT_THAT(o.summary, HasSubstr("FINDINGS: 1 violations, 0 suspicious; 2 connections"));
+    EXPECT_THAT(o.summary, HasSubstr("FINDINGS: 1 violation, 0 suspicious; 2 connections"));
 }
 
 TEST(AuditCapture, KnowsPortsThatAreUsedAgain)
@@ -117,7 +116,7 @@ TEST(AuditCapture, TakesAnotherHandshakePacketOfTheSameConnectionForThat)
     file.add({.from = {1, 40000}, .to = {2, 5672}, .sequence = 0xffff'ff00, .flags = "S"});
     play(t, conversation(0));
     t.finish();
-    EXPECT_THAT(audited(file).summary, HasSubstr("1 violations, 0 suspicious; 1 connections"));
+    EXPECT_THAT(audited(file).summary, HasSubstr("1 violation, 0 suspicious; 1 connection"));
 }
 
 TEST(AuditCapture, ChecksEachOctetOnceInItsPlaceWhateverComesLateOrTwice)
@@ -211,7 +210,7 @@ TEST(AuditCapture, LooksAtTheGivenPortsOnly)
     whole(file, {1, 40001}, {2, 5673}, 1);
     auto const o = audited(file, {.ports = {5673}});
     EXPECT_EQ(o.status, audit_status::clean);
-    EXPECT_THAT(o.summary, HasSubstr("1 connections, 15 frames"));
+    EXPECT_THAT(o.summary, HasSubstr("1 connection, 15 frames"));
 }
 
 TEST(AuditCapture, SeesTheStartOfAConnectionWhoseHandshakeIsNotThere)

@@ -105,7 +105,7 @@ TEST_F(AuditProxy, FindsNothingInAGoodConnection)
     auto b = connect();
     play(b, conversation(1));
     part(b);
-    EXPECT_THAT(stop(), HasSubstr("clean: 0 violations, 0 suspicious; 1 connections, 15 frames"));
+    EXPECT_THAT(stop(), HasSubstr("clean: 0 violations, 0 suspicious; 1 connection, 15 frames"));
     EXPECT_EQ(report_.status(), audit_status::clean);
 }
 
@@ -121,7 +121,7 @@ TEST_F(AuditProxy, NamesTheStaleFlowWhileTheConnectionGoesOn)
     auto const text = stop();
     EXPECT_THAT(text, ::testing::StartsWith("#2 "));
     EXPECT_THAT(text, HasSubstr(audit::testing::stale_flow_finding));
-    EXPECT_THAT(text, HasSubstr("FINDINGS: 1 violations, 0 suspicious; 2 connections, 30 frames"));
+    EXPECT_THAT(text, HasSubstr("FINDINGS: 1 violation, 0 suspicious; 2 connections, 30 frames"));
     EXPECT_EQ(report_.status(), audit_status::findings);
 }
 

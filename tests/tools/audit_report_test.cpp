@@ -56,7 +56,7 @@ TEST(AuditReport, PrintsOneJsonObjectAFindingAndTablesAsRemarks)
     auto const before = r.out.results();
     r.report.summary("title");
     EXPECT_EQ(r.out.results(), before);
-    EXPECT_THAT(r.out.notes(), HasSubstr("FINDINGS: 1 violations, 0 suspicious; 1 connections"));
+    EXPECT_THAT(r.out.notes(), HasSubstr("FINDINGS: 1 violation, 0 suspicious; 1 connection"));
 }
 
 TEST(AuditReport, TellsWhoTheEndsAreAndWhichRulesWereBroken)
