@@ -11,6 +11,7 @@
 #include <boost/describe.hpp>
 
 #include <algorithm>
+#include <cstdlib>
 #include <future>
 #include <mutex>
 #include <numeric>
@@ -64,6 +65,13 @@ std::string what_of(F f)
 }
 
 inline std::string text_of(bytes const& b) { return codec<std::string>::decode(b); }
+
+/// As many as that variable of the environment says.
+inline int wanted(char const* variable, int usual)
+{
+    auto const* const text = std::getenv(variable);
+    return text ? std::atoi(text) : usual;
+}
 
 /// Asks until it is so.
 template <class T, class F>
