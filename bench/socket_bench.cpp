@@ -1,6 +1,6 @@
 // From one process to another over loopback TCP, by turns: Sluice's engine in a loop around
-// poll(2), Sluice's client and listener with their threads, Proton-C's proactor, and the bare
-// octets.
+// poll(2), Sluice's client and listener with their threads, Proton-C's proactor, Proton C++ with
+// its work queue (round trips and through a broker; where it is installed), and the bare octets.
 //
 //     socket_bench [--count N] [--rounds N] [--size B] [--links N] [--rate N] [--json FILE]
 //     socket_bench --through amqp://[user:password@]host:port[/address] [...]
@@ -14,6 +14,9 @@
 #include "support/socket_engine.hpp"
 #include "support/socket_proton.hpp"
 #include "support/socket_sluice.hpp"
+#if defined(SLUICE_HAVE_PROTON_CPP)
+#include "support/socket_proton_cpp.hpp"
+#endif
 
 #include <fcntl.h>
 #include <getopt.h>
@@ -36,8 +39,19 @@ struct said {
     double p50 = 0, p99 = 0, p999 = 0;  // microseconds
 };
 
-std::map<std::string, char const*> const names = {
-    {"engine", "engine, poll(2)"}, {"sluice", "client"}, {"proton", "Proton-C, proactor"}};
+std::map<std::string, char const*> const names = {{"engine", "engine, poll(2)"},
+                                                  {"sluice", "client"},
+                                                  {"proton", "Proton-C, proactor"},
+                                                  {"proton_cpp", "Proton C++, work queue"}};
+
+/// With Proton C++, where it is.
+std::vector<std::string> and_proton_cpp(std::vector<std::string> who)
+{
+#if defined(SLUICE_HAVE_PROTON_CPP)
+    who.emplace_back("proton_cpp");
+#endif
+    return who;
+}
 
 struct outcome_of_run {
     said sender, receiver;
@@ -208,8 +222,9 @@ void latency(socket_work w, int count, std::FILE* json)
     auto const wanted = w.serial ? w.count / 20 : std::min(w.count, std::uint64_t{w.rate} * 5);
     w.count = std::max<std::uint64_t>(wanted, 1'000);
     auto const how = w.serial ? std::string{"one at a time"} : std::to_string(w.rate) + " a second";
-    auto const r = measure(w, count, {"engine", "sluice", "proton"});
-    for (std::string const who : {"engine", "sluice", "proton"}) {
+    auto const all = and_proton_cpp({"engine", "sluice", "proton"});
+    auto const r = measure(w, count, all);
+    for (auto const& who : all) {
         auto const p50 = over(r, who, p50_of).median;
         auto const p99 = over(r, who, p99_of).median;
         auto const p999 = over(r, who, p999_of).median;
@@ -238,8 +253,9 @@ void through(socket_work w, int count, bool size_given, char const* json_file)
         size_given ? std::vector<std::size_t>{w.size} : std::vector<std::size_t>{100, 1024};
     for (auto const size : sizes) {
         w.size = size;
-        auto const r = measure(w, count, {"sluice", "proton"});
-        for (std::string const who : {"sluice", "proton"}) {
+        auto const all = and_proton_cpp({"sluice", "proton"});
+        auto const r = measure(w, count, all);
+        for (auto const& who : all) {
             auto const rate = over(r, who, rate_of).median;
             auto const sends = ratio(r, who, sender_cpu, "proton").median;
             auto const receives = ratio(r, who, receiver_cpu, "proton").median;
@@ -340,10 +356,19 @@ int main_of(int argc, char** argv)
     }
     using side = std::function<void(socket_work const&)>;
     std::map<std::string, side> const sides = {
-        {"engine receive", engine_receive}, {"engine send", engine_send},
-        {"sluice receive", sluice_receive}, {"sluice send", sluice_send},
-        {"proton receive", proton_receive}, {"proton send", proton_send},
-        {"bare receive", bare_receive},     {"bare send", bare_send}};
+        {"engine receive", engine_receive},
+        {"engine send", engine_send},
+        {"sluice receive", sluice_receive},
+        {"sluice send", sluice_send},
+        {"proton receive", proton_receive},
+        {"proton send", proton_send},
+        {"bare receive", bare_receive},
+        {"bare send", bare_send},
+#if defined(SLUICE_HAVE_PROTON_CPP)
+        {"proton_cpp receive", proton_cpp_receive},
+        {"proton_cpp send", proton_cpp_send},
+#endif
+    };
     if (peer.empty() && w.rate == 0)
         throw std::runtime_error{"--rate needs at least one message a second"};
     if (peer.empty() && !w.through.empty()) {

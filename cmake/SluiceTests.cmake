@@ -152,6 +152,10 @@ if(SLUICE_BENCH AND layers)
         sluice_add_program(bench_${name} NAME ${name} FOLDER bench SOURCES ${source}
             LIBRARIES sluice_sluice benchmark::benchmark)
         sluice_link_proton(bench_${name})
+        if(name STREQUAL "socket_bench" AND TARGET Proton::cpp)
+            target_link_libraries(bench_${name} PRIVATE Proton::cpp)
+            target_compile_definitions(bench_${name} PRIVATE SLUICE_HAVE_PROTON_CPP=1)
+        endif()
     endforeach()
 endif()
 

@@ -33,7 +33,15 @@ std::error_code connection::open()
     if (options_.listener && state_ != connection_state::open_received)
         return make_error_code(error::invalid_state);
     open_wanted_ = true;
-    return {};
+    // Until the peer has said what it takes, that is 512 octets. [2.4.1, 2.7.1]
+    if (open_frame().size() <= outgoing_frame_max_)
+        return {};
+    open_wanted_ = false;
+    if (options_.listener)
+        end_output(error::too_large, "our open does not fit the "
+                                         + std::to_string(outgoing_frame_max_)
+                                         + " octets that the peer takes [2.7.1]");
+    return make_error_code(error::too_large);
 }
 
 std::error_code connection::close(amqp_error why, bool overtake)
@@ -65,6 +73,10 @@ result<session*> connection::begin(session_options options)
     std::unique_ptr<session> made{new session{*this, std::move(options)}};
     if (!bind_channel(*made))
         return unexpected{error::channel_max_exceeded};
+    if (made->queue_.begin_frame().size() > frame_size_max()) {
+        release_local_channel(*made);
+        return unexpected{error::too_large};
+    }
     auto* const s = made.get();
     sessions_.push_back(std::move(made));
     s->begin_queued_ = true;
@@ -98,13 +110,18 @@ void connection::release_remote_channel(session& s) noexcept
         remote_channels_[s.remote_channel_] = nullptr;
 }
 
+void connection::release_local_channel(session& s) noexcept
+{
+    if (!has_channel(s))
+        return;
+    local_channels_[s.local_channel_] = nullptr;
+    lowest_free_channel_ = std::min(lowest_free_channel_, std::size_t{s.local_channel_});
+}
+
 /// Both ends are through: both channels may be used again.
 void connection::unmap(session& s) noexcept
 {
-    if (has_channel(s)) {
-        local_channels_[s.local_channel_] = nullptr;
-        lowest_free_channel_ = std::min(lowest_free_channel_, std::size_t{s.local_channel_});
-    }
+    release_local_channel(s);
     release_remote_channel(s);
 }
 
@@ -220,16 +237,22 @@ bool connection::poll_event(event& out)
 
 // ---- ends
 
+/// Without a frame that says why.
+void connection::end_output(sluice::error code, std::string text, std::string_view condition)
+{
+    error_ = {.condition = std::string{condition}, .description = std::move(text), .info = {}};
+    state_ = connection_state::ended;
+    output_ended_ = true;
+    finish(make_error_code(code));
+}
+
 void connection::fail(sluice::error code, std::string_view condition, std::string text)
 {
     if (reported_)
         return;
     if (layer_in_
         == layer::sasl) {  // no frame of this layer says an error: the stream ends [5.3.2]
-        error_ = {.condition = std::string{condition}, .description = std::move(text), .info = {}};
-        state_ = connection_state::ended;
-        output_ended_ = true;
-        return finish(make_error_code(code));
+        return end_output(code, std::move(text), condition);
     }
     close({.condition = std::string{condition}, .description = std::move(text), .info = {}}, true);
     finish(make_error_code(code));
@@ -276,13 +299,9 @@ time_point connection::tick(time_point now)
     auto const shaking_hands = remote_bytes_.empty() && !reported_;
     if (shaking_hands && options_.handshake_timeout_ms != 0
         && due(started_, options_.handshake_timeout_ms)) {
-        error_ = {.condition = condition::resource_limit_exceeded,
-                  .description = "the peer did not open within "
-                                 + std::to_string(options_.handshake_timeout_ms) + " ms",
-                  .info = {}};
-        state_ = connection_state::ended;
-        output_ended_ = true;
-        finish(make_error_code(error::handshake_timeout));
+        end_output(error::handshake_timeout, "the peer did not open within "
+                                                 + std::to_string(options_.handshake_timeout_ms)
+                                                 + " ms");
         return time_point::max();
     }
     auto const timeout = options_.idle_timeout_ms;

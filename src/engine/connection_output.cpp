@@ -68,7 +68,8 @@ bool connection::close_is_due() const noexcept
     });
 }
 
-std::size_t connection::write_open(std::span<std::byte> out)
+/// A refused open says no more than it has to.
+bytes connection::open_frame() const
 {
     std::vector<symbol> const offered(options_.offered_capabilities.begin(),
                                       options_.offered_capabilities.end());
@@ -76,18 +77,31 @@ std::size_t connection::write_open(std::span<std::byte> out)
                                       options_.desired_capabilities.end());
     sluice::open o{.container_id = options_.container_id,
                    .max_frame_size = options_.max_frame_size,
-                   .channel_max = options_.channel_max,
-                   .offered_capabilities = {std::span<symbol const>{offered}},
-                   .desired_capabilities = {std::span<symbol const>{desired}},
-                   .properties = {options_.properties}};
+                   .channel_max = options_.channel_max};
+    if (open_wanted_) {
+        o.offered_capabilities = {std::span<symbol const>{offered}};
+        o.desired_capabilities = {std::span<symbol const>{desired}};
+        o.properties = {options_.properties};
+    }
     if (!options_.hostname.empty())
         o.hostname = options_.hostname;
     // Half of our patience, so that a peer that keeps it exactly is never cut off. [2.4.5]
     if (options_.idle_timeout_ms != 0)
         o.idle_time_out = std::max(1u, options_.idle_timeout_ms / 2);
-    auto const size = put(frame_type::amqp, 0, o, out);
+    return detail::whole_frame(0, o);
+}
+
+std::size_t connection::write_open(std::span<std::byte> out)
+{
+    auto const frame = open_frame();
+    if (frame.size() > outgoing_frame_max_) {  // refused, by a container with a name beyond measure
+        end_output(error::too_large, "our open does not fit a frame of the peer's [2.7.1]");
+        return 0;
+    }
+    auto const size = detail::put_whole(frame, out);
     if (size == 0)
         return 0;
+    ++counters_.frames_written;
     open_sent_ = true;
     step(connection_event::send_open);
     // A refused open is answered by open and close, and was never open for the owner.

@@ -78,9 +78,19 @@ std::error_code link::refuse(amqp_error why)
         .assign(own.encoded.begin(), own.encoded.end());
     answer.snd_settle_mode = remote_.snd_settle_mode;
     answer.rcv_settle_mode = remote_.rcv_settle_mode;
-    if (auto const failed = attach(std::move(answer)))
+    link_options bare;  // the peer's own terminus may be larger than what it takes itself
+    bare.snd_settle_mode = answer.snd_settle_mode;
+    bare.rcv_settle_mode = answer.rcv_settle_mode;
+    auto failed = attach(std::move(answer));
+    if (failed == error::too_large)
+        failed = attach(std::move(bare));
+    if (failed)
         return failed;
     refused_ = true;
+    if (session_->queue_.attach_frame(*this).size() > session_->connection_.frame_size_max()) {
+        session_->release_local(*this);
+        return make_error_code(error::too_large);
+    }
     return detach(true, std::move(why));
 }
 

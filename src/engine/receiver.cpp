@@ -52,6 +52,15 @@ void receiver::drain()
     request_flow();
 }
 
+void receiver::stop_drain()
+{
+    if (!drain_)
+        return;
+    drain_ = false;
+    gave_back_ = false;
+    request_flow();
+}
+
 /// The credit is gone and all that it paid for is here.
 void receiver::check_drained()
 {
@@ -84,7 +93,9 @@ void receiver::on_limit_known(flow const& peer) noexcept
         gave_back_ = drain_ && peer.drain && *peer.link_credit == 0;
         return;
     }
-    granted_ = static_cast<std::uint32_t>(std::max(0, distance(delivery_count_, written_limit_)));
+    // Its count is ours, unless it is behind what it has sent; its credit may have all of 32 bits.
+    auto const behind = std::max(0, distance(*peer.delivery_count, delivery_count_));
+    granted_ = *peer.link_credit - std::min(*peer.link_credit, static_cast<std::uint32_t>(behind));
     hides_limit_ = false;
 }
 
@@ -94,9 +105,10 @@ void receiver::on_flow(flow const& peer)
     if (peer.available)
         available_ = *peer.available;
     if (peer.delivery_count) {
-        auto const given_back = distance(delivery_count_, *peer.delivery_count);
-        if (given_back > 0) {
-            auto const lost = static_cast<std::uint32_t>(given_back);
+        auto const lost = peer.delivery_count->value() - delivery_count_.value();
+        // As serial numbers go it is ahead, or it has given more than half of the circle back.
+        auto const ahead = distance(delivery_count_, *peer.delivery_count) > 0;
+        if (ahead || (lost != 0 && lost <= granted_)) {
             delivery_count_ = *peer.delivery_count;
             credit_ -= std::min(credit_, lost);
             granted_ -= std::min(granted_, lost);

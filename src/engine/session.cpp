@@ -43,6 +43,13 @@ std::error_code session::begin(session_options options)
     queue_.restart(options_);
     if (!connection_.bind_channel(*this))
         return make_error_code(error::channel_max_exceeded);
+    if (queue_.begin_frame().size() > connection_.frame_size_max()) {
+        connection_.release_local_channel(*this);
+        options_.offered_capabilities.clear();  // so that it can be refused
+        options_.desired_capabilities.clear();
+        options_.properties.clear();
+        return make_error_code(error::too_large);
+    }
     begin_queued_ = true;
     wake();
     return {};
@@ -91,14 +98,13 @@ result<Link*> session::attach_link(link_options options)
         if (l->role_ == r && l->name() == options.name && l->state_ != link_state::ended
             && !l->reported_)
             return unexpected{error::link_name_in_use};
-    auto const size = options.name.size() + options.source.size() + options.target.size()
-                      + options.properties.size() + options.unsettled.size() + 256;
-    if (size > connection_.options_.outgoing_frame_max
-        || (connection_.has_remote_open() && size > connection_.outgoing_frame_max_))
-        return unexpected{error::too_large};
     std::unique_ptr<Link> made{new Link{*this, std::move(options)}};
     if (!bind_local(*made))
         return unexpected{error::handle_max_exceeded};
+    if (queue_.attach_frame(*made).size() > connection_.frame_size_max()) {
+        release_local(*made);
+        return unexpected{error::too_large};
+    }
     auto* const l = made.get();
     links_.push_back(std::move(made));
     queue_.push_attach(*l);
@@ -148,14 +154,19 @@ void session::bind_remote(link& l, handle h)
     l.has_remote_handle_ = true;
 }
 
+void session::release_local(link& l) noexcept
+{
+    if (!l.has_local_handle_)
+        return;
+    local_handles_[l.local_handle_.value] = nullptr;
+    lowest_free_handle_ = std::min(lowest_free_handle_, std::size_t{l.local_handle_.value});
+    l.has_local_handle_ = false;
+}
+
 /// Both detaches are through: the handles may be used again.
 void session::unbind(link& l) noexcept
 {
-    if (l.has_local_handle_) {
-        local_handles_[l.local_handle_.value] = nullptr;
-        lowest_free_handle_ = std::min(lowest_free_handle_, std::size_t{l.local_handle_.value});
-        l.has_local_handle_ = false;
-    }
+    release_local(l);
     if (l.has_remote_handle_) {
         remote_handles_[l.remote_handle_.value] = nullptr;
         l.has_remote_handle_ = false;
@@ -300,7 +311,28 @@ void session::on_connection_lost(std::error_code code, amqp_error const& why)
         error_ = why;
     step(session_event::connection_lost);
     begin_queued_ = false;
+    queue_.end_queued_ = false;  // a session that was never begun has no end
     finish(code);
+}
+
+/// What was asked for before the peer had said how large its frames may be, and is larger, ends
+/// unsent. [2.7.1]
+void session::drop_too_large()
+{
+    auto const max = connection_.outgoing_frame_max_;
+    if (begin_queued_ && queue_.begin_frame().size() > max)
+        return on_connection_lost(make_error_code(error::too_large), {});
+    for (auto& l : links_)
+        if (l->attach_queued_ && !l->reported_ && queue_.attach_frame(*l).size() > max)
+            drop_unsent(*l, error::too_large);
+}
+
+void session::drop_unsent(link& l, sluice::error why)
+{
+    queue_.forget(l);
+    l.step(link_event::session_lost);
+    unbind(l);
+    report_link_end(l, make_error_code(why));
 }
 
 }  // namespace sluice::engine

@@ -38,10 +38,7 @@ void session::on_begin(sluice::begin const& b, bytes_view encoded)
     for (auto& l : links_) {
         if (!l->attach_queued_ || l->local_handle_.value <= remote_.handle_max.value)
             continue;
-        queue_.forget(*l);
-        l->step(link_event::session_lost);
-        unbind(*l);
-        report_link_end(*l, make_error_code(error::handle_max_exceeded));
+        drop_unsent(*l, error::handle_max_exceeded);
     }
     wake();
 }
@@ -258,6 +255,8 @@ void session::apply_outcome(outgoing_delivery& d, disposition const& what)
     if (!what.state.empty()) {
         d.outcome_ = accepted ? outcome_kind::accepted : kind_of(what.state);
         if (accepted)
+    if (what.state.empty() && !what.settled)
+        return;  // says nothing
             d.remote_state_.clear();
         else
             d.remote_state_.assign(what.state.encoded.begin(), what.state.encoded.end());

@@ -30,7 +30,16 @@ private:
 
 }  // namespace
 
-write_result write_queue::write_begin(std::span<std::byte> out)
+write_result write_queue::put_whole(bytes const& frame, std::span<std::byte> out)
+{
+    auto const size = detail::put_whole(frame, out);
+    if (size == 0)
+        return {.status = status::no_room};
+    ++session_.connection_.counters_.frames_written;
+    return {.status = status::wrote, .size = size};
+}
+
+bytes write_queue::begin_frame()
 {
     auto const& o = session_.options_;
     symbol_array const offered{o.offered_capabilities};
@@ -44,7 +53,12 @@ write_result write_queue::write_begin(std::span<std::byte> out)
             .properties = {o.properties}};
     if (session_.has_remote_channel_)
         b.remote_channel = session_.remote_channel_;
-    auto const written = put(b, out);
+    return detail::whole_frame(session_.local_channel_, b);
+}
+
+write_result write_queue::write_begin(std::span<std::byte> out)
+{
+    auto const written = put_whole(begin_frame(), out);
     if (written.status != status::wrote)
         return written;
     session_.begin_queued_ = false;
@@ -62,6 +76,8 @@ write_result write_queue::write_control(std::span<std::byte> out)
         if (attach_must_wait(*c.attach))
             return {};
         auto& l = *c.attach;
+        if (auto* const before = leaving_namesake(l))
+            return write_detach(*before, out);
         auto const written = write_attach(l, out);
         if (written.status == status::wrote)
             control_.pop_front();
@@ -73,7 +89,17 @@ write_result write_queue::write_control(std::span<std::byte> out)
     return written;
 }
 
-write_result write_queue::write_attach(link& l, std::span<std::byte> out)
+/// Who had the name before has to be detached first: an attach of a name in use would take that
+/// link over. [2.6.1]
+link* write_queue::leaving_namesake(link const& l) const noexcept
+{
+    for (auto* d = detaching_.front(); d; d = decltype(detaching_)::after(d))
+        if (d != &l && d->role_ == l.role_ && !d->attach_queued_ && d->name() == l.name())
+            return d;
+    return nullptr;
+}
+
+bytes write_queue::attach_frame(link const& l) const
 {
     auto const& o = l.options_;
     symbol_array const offered{o.offered_capabilities};
@@ -94,7 +120,12 @@ write_result write_queue::write_attach(link& l, std::span<std::byte> out)
         a.initial_delivery_count = o.initial_delivery_count;
     if (o.max_message_size != 0)
         a.max_message_size = o.max_message_size;
-    auto const written = put(a, out);
+    return detail::whole_frame(session_.local_channel_, a);
+}
+
+write_result write_queue::write_attach(link& l, std::span<std::byte> out)
+{
+    auto const written = put_whole(attach_frame(l), out);
     if (written.status != status::wrote)
         return written;
     l.attach_queued_ = false;

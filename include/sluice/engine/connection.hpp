@@ -59,7 +59,9 @@ public:
 
     /// Opens (initiator) or accepts the peer's open (listener). With a SASL layer, open waits for
     /// its outcome.
-    /// @returns error::invalid_state if it was called before, or the peer's open was refused.
+    /// @returns error::invalid_state if it was called before, or the peer's open was refused;
+    /// error::too_large if our open does not fit the 512 octets that every peer takes (listener:
+    /// what this peer takes; then the connection has ended).
     std::error_code open();
     /// Closes. Without an error, sessions are ended first, each after the deliveries that it has
     /// begun and its dispositions; with one, or `overtake`, at once. Refuses a peer's open that
@@ -67,7 +69,7 @@ public:
     /// @returns error::invalid_state if it is closed or closing already (harmless).
     std::error_code close(amqp_error why = {}, bool overtake = false);
     /// Begins a session. @returns error::connection_not_open after the end,
-    /// error::channel_max_exceeded.
+    /// error::channel_max_exceeded, error::too_large (its begin fits no frame of the peer's).
     result<session*> begin(session_options options = {});
     /// Gives a session and its links back after event_kind::session_ended; what is left of it goes
     /// as soon as the peer has answered.
@@ -195,6 +197,14 @@ private:
 
     // output, step by step
     void start_output();
+    bytes open_frame() const;
+    /// Octets of a frame that we may ask to be sent, as far as that is known.
+    std::uint32_t frame_size_max() const noexcept
+    {
+        return has_remote_open() ? outgoing_frame_max_ : options_.outgoing_frame_max;
+    }
+    void end_output(sluice::error code, std::string text,
+                    std::string_view condition = condition::resource_limit_exceeded);
     std::size_t write_preamble(std::span<std::byte> out);
     std::size_t write_open(std::span<std::byte> out);
     bool open_is_due() const noexcept;
@@ -212,6 +222,7 @@ private:
     void activate(session& s) noexcept;
     bool bind_channel(session& s);
     bool has_channel(session const& s) const noexcept;
+    void release_local_channel(session& s) noexcept;
     void release_remote_channel(session& s) noexcept;
     void unmap(session& s) noexcept;
     void recycle_final() noexcept;

@@ -70,6 +70,7 @@ private:
     bool count_frame(transfer const& t);
     [[gnu::cold]] void refuse_beyond_window(transfer const& t);
     bool check_first(receiver& link, transfer const& t);
+    static bool asks_for_second(receiver const& link, transfer const& t) noexcept;
     [[gnu::cold]] void refuse_first(receiver& link, transfer const& t);
     bool check_continuation(receiver& link, transfer const& t);
     [[gnu::cold]] bool check_repeated(receiver& link, transfer const& t);

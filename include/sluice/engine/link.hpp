@@ -37,7 +37,8 @@ public:
     bool has_remote_attach() const noexcept { return !remote_bytes_.empty(); }
 
     /// Answers the peer's attach (listener). `options.name` is ignored: it is the peer's.
-    /// @returns error::invalid_state unless the peer's attach waits for its answer.
+    /// @returns error::invalid_state unless the peer's attach waits for its answer;
+    /// error::handle_max_exceeded; error::too_large, if the answer fits no frame of the peer's.
     std::error_code attach(link_options options);
 
     /// Refuses the peer's attach as [2.6.3] asks: attach with a null terminus, then detach with

@@ -21,6 +21,9 @@ public:
     /// if there is no credit. Turns automatic credit off: credit is 0 afterwards, until it is set
     /// again.
     void drain();
+    /// Gives a drain up that is not answered yet: it will not be reported, and what credit there is
+    /// can be used.
+    void stop_drain();
     /// Asks for a flow on this link; with `echo` the peer is asked for one of its own. [2.7.4]
     void request_flow(bool echo = false);
 

@@ -104,6 +104,8 @@ private:
     void on_detach(bytes_view body);
     void on_end(bytes_view body);
     void on_connection_lost(std::error_code code, amqp_error const& why);
+    void drop_too_large();
+    void drop_unsent(link& l, sluice::error why);
 
     void settle_outgoing(disposition const& d);
     void apply_outcome(outgoing_delivery& d, disposition const& what);
@@ -119,6 +121,7 @@ private:
     link* find_half_attached(std::string_view name, role of) const noexcept;
     void bind_remote(link& l, handle h);
     bool bind_local(link& l);
+    void release_local(link& l) noexcept;
     void unbind(link& l) noexcept;
     template <class Link>
     result<Link*> attach_link(link_options options);

@@ -153,6 +153,8 @@ inline constexpr transition<c, ce> connection_rows[] = {
     {c::close_sent, ce::receive_close, c::ended, "the transport may end", "close completes"},
     {c::discarding, ce::receive_close, c::ended, "the transport may end", "closed, with our error"},
     // A close may come from a peer that has not opened: take it as the end of everything.
+    {c::header_exchanged, ce::receive_close, c::close_received, "",
+     "open fails with the peer's error"},
     {c::open_sent, ce::receive_close, c::close_received, "", "open fails with the peer's error"},
     {c::close_pipe, ce::receive_close, c::ended, "", "close completes"},
     {c::start, ce::transport_lost, c::ended, "", "closed: connection lost; open fails"},

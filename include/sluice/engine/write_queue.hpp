@@ -100,6 +100,7 @@ private:
     friend class session;
     friend class sender;
     friend class link;
+    friend class connection;
     bool may_transfer() const noexcept;
     bool flows_due() const noexcept;
     bool attach_must_wait(link const& l) const noexcept;
@@ -109,6 +110,10 @@ private:
     link* finished_detach() const noexcept;
     bool end_is_due() const noexcept;
 
+    bytes begin_frame();
+    bytes attach_frame(link const& l) const;
+    link* leaving_namesake(link const& l) const noexcept;
+    write_result put_whole(bytes const& frame, std::span<std::byte> out);
     write_result write_begin(std::span<std::byte> out);
     write_result write_control(std::span<std::byte> out);
     write_result write_attach(link& l, std::span<std::byte> out);
