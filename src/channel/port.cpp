@@ -13,12 +13,8 @@
 namespace sluice::channels::detail {
 namespace {
 
-using namespace std::chrono_literals;
-
 constexpr std::uint32_t replies_window = 1000;
 constexpr std::size_t replies_at_once = 256;
-constexpr std::chrono::milliseconds again_first{20};
-constexpr std::chrono::milliseconds again_max{2'000};
 
 std::string random_name()
 {
@@ -236,7 +232,7 @@ void port::open_if_complete(std::unique_lock<std::mutex> lock)
     if (!sender_ || !receiver_)
         return;
     was_open_ = true;
-    failures_ = 0;
+    retries_.on_open(std::chrono::steady_clock::now());
     links_ = std::make_shared<links const>(links{session_, sender_, receiver_});
     // What the receiver does not notice: that the peer has detached the sender alone.
     detached_ = sender_.detached();
@@ -305,11 +301,8 @@ void port::failed(std::uint64_t attempt, client::error_code code, std::string co
                    refused ? make_error_code(errc::not_a_node) : std::error_code{code}, text);
     }
     core_.on_lost();
-    again_ = std::chrono::steady_clock::now()
-             + (was_open_ && failures_ == 0
-                    ? 0ms
-                    : std::min(again_max, again_first * (1 << std::min(failures_, 7U))));
-    ++failures_;
+    auto const now = std::chrono::steady_clock::now();
+    again_ = now + retries_.on_failed(now);
     leave(std::move(lock));
 }
 

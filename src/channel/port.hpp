@@ -3,6 +3,7 @@
 
 #include "channel/deadline_thread.hpp"
 
+#include <sluice/channel/detail/link_retries.hpp>
 #include <sluice/channel/detail/port_core.hpp>
 
 #include <mutex>
@@ -79,7 +80,7 @@ private:
     std::string name_;                                       // of both links
     std::uint64_t attempt_ = 0;  // which links; what comes from earlier ones is ignored
     bool was_open_ = false;
-    unsigned failures_ = 0;  // since the links were there
+    link_retries retries_;
     time_point again_ = never;
     time_point armed_ = never;
 };

@@ -1,6 +1,8 @@
 // What the node says.
 #include <sluice/channel/detail/port_core.hpp>
 
+#include <algorithm>
+
 namespace sluice::channels::detail {
 namespace {
 
@@ -139,7 +141,17 @@ void port_core::on(protocol::accepted const& r)
     for (auto const& [first, last] : r.ranges) {
         if (last < first || last > last_id_)
             continue;
-        for (auto id = first; id <= last; ++id) accepted_one(id);
+        if (last - first < operations_.size()) {
+            for (auto id = first; id <= last; ++id) accepted_one(id);
+            continue;
+        }
+        // Ranges may be as long as they like: what is there is walked over.
+        std::vector<operation_id> named;
+        for (auto const& [id, o] : operations_)
+            if (first <= id && id <= last)
+                named.push_back(id);
+        std::ranges::sort(named);
+        for (auto const id : named) accepted_one(id);
     }
 }
 
@@ -148,10 +160,15 @@ void port_core::on(protocol::delivered const& r)
 {
     arrival v{r.token, r.tries, bytes(r.octets.begin(), r.octets.end())};
     auto* const o = find(r.id);
-    if (!o || o->kind != operation_kind::select || r.index >= o->parts.size()) {
+    if (!o || o->kind != operation_kind::select || r.index >= o->parts.size()
+        || o->parts[r.index].send) {
         give_back(generation_, {&v, 1});
         return;
     }
+    if (o->values.size() >= o->parts[r.index].max)
+        return on_ended(make_error_code(errc::protocol_broken),
+                        "delivered: more values than the " + std::to_string(o->parts[r.index].max)
+                            + " that call " + std::to_string(r.id) + " asked for");
     o->values.push_back(std::move(v));
     if (o->to && r.wants_pickup && o->by_hand)
         pickups_.emplace_back(r.token, r.token);

@@ -159,6 +159,42 @@ TEST_F(PortCore, AValueForNobodyGoesBack)
     EXPECT_EQ(said(), "settle#0 3 released");
 }
 
+TEST_F(PortCore, AValueForASendGoesBack)
+{
+    auto const k = handle("c", 1);
+    auto const s = send(k, "mine");
+    said();
+    value(s, 3, "whose?");
+    EXPECT_EQ(said(), "settle#0 3 released");
+    EXPECT_EQ(code(s), "open");
+}
+
+TEST_F(PortCore, MoreValuesThanWereAskedForAreNotGathered)
+{
+    auto const k = handle("c", 1);
+    auto const r = recv(k, 2);
+    value(r, 1, "a", true);
+    value(r, 2, "b", true);
+    value(r, 3, "c", true);
+    answered();
+    EXPECT_EQ(got.at(r).code, errc::protocol_broken);
+    EXPECT_NE(got.at(r).text.find("more values than the 2 that call "), std::string::npos)
+        << got.at(r).text;
+    EXPECT_TRUE(core.ended());
+}
+
+TEST_F(PortCore, ARangeOfAcceptedSendsMayNameMoreThanThereAre)
+{
+    auto const k = handle("c", 1);
+    auto const a = send(k, "a");
+    for (int i = 0; i < 100; ++i) core.next_id();
+    auto const r = recv(k);
+    auto const b = send(k, "b");
+    reply(protocol::accepted{.ranges = {{0, b}, {b, b + 1}}});
+    EXPECT_EQ(answered(), std::to_string(a) + " " + std::to_string(r) + " " + std::to_string(b));
+    EXPECT_EQ(core.waiting(), 0U);
+}
+
 TEST_F(PortCore, ABatchIsAnsweredWithItsLastValueAndAcknowledgedAsARange)
 {
     auto const k = handle("c", 1);

@@ -79,6 +79,22 @@ TEST_F(PortRecovery, AChannelThatWasDestroyedMeanwhileStaysSo)
     EXPECT_EQ(said(), "");
 }
 
+TEST_F(PortRecovery, ASendThatMeetsTheEndOfItsChannelWhenItIsRepeatedMayHaveBeenTaken)
+{
+    auto const k = handle("c", 7);
+    auto const s = send(k, "a");
+    again();
+    reopen(said(), 7);
+    auto const t = send(k, "b");
+    done(s, status::destroyed);
+    done(t, status::destroyed);
+    answered();
+    EXPECT_EQ(got.at(s).code, errc::channel_destroyed);
+    EXPECT_NE(got.at(s).text.find("may have taken the value"), std::string::npos) << got.at(s).text;
+    EXPECT_EQ(got.at(t).code, errc::channel_destroyed);
+    EXPECT_EQ(got.at(t).text.find("may have taken"), std::string::npos) << "it was asked once";
+}
+
 TEST_F(PortRecovery, ASendAtMostOnceIsNotRepeated)
 {
     handle_record h;
