@@ -14,7 +14,6 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 
-#include <cstdlib>
 #include <random>
 
 namespace sluice::channels {
@@ -159,11 +158,8 @@ TEST_F(Killed, TwoProcessesPlayTheScorecardsFirstLines)
 
 // ---- many values, many processes, random kills. This process has no threads and can fork.
 
-int values_wanted()
-{
-    auto const* const wanted = std::getenv("SLUICE_CHANNEL_VALUES");
-    return wanted ? std::atoi(wanted) : 1'000;
-}
+int values_wanted() { return wanted("SLUICE_CHANNEL_VALUES", 1'000); }
+int kills_wanted() { return std::max(12, values_wanted() / 1'000); }
 
 struct soak {
     options o;
@@ -287,7 +283,7 @@ struct soak {
 TEST(Kills, AtLeastOnceLosesNothing)
 {
     soak s{.o = {.capacity = 16, .tries_max = 0}, .resends = true};
-    s.run(3, 3, 12);
+    s.run(3, 3, kills_wanted());
     for (std::size_t i = 0; i < s.end.size(); ++i) EXPECT_EQ(s.next[i], s.end[i]);
     for (int v = 0; v < s.end.back(); ++v)
         ASSERT_EQ(s.received.contains(v), true) << v << ", seed " << s.seed;
@@ -296,7 +292,7 @@ TEST(Kills, AtLeastOnceLosesNothing)
 TEST(Kills, AtMostOnceDoublesNothing)
 {
     soak s{.o = {.capacity = 16, .delivery = guarantee::at_most_once}, .resends = false};
-    s.run(3, 3, 12);
+    s.run(3, 3, kills_wanted());
     std::set<int> const different(s.received.begin(), s.received.end());
     EXPECT_EQ(different.size(), s.received.size()) << "seed " << s.seed;
     EXPECT_GT(different.size(), static_cast<std::size_t>(values_wanted()) / 2);
