@@ -26,6 +26,7 @@ PROGRAMS = {
     'audit': ('sluice_audit_tests', 'tests/sluice_audit_tests'),
     'net': ('sluice_net_tests', 'tests/sluice_net_tests'),
     'client': ('sluice_client_tests', 'tests/sluice_client_tests'),
+    'node': ('sluice_node_tests', 'tests/sluice_node_tests'),
     'property': ('sluice_proptests', 'proptests/sluice_proptests'),
 }
 
