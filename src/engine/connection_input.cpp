@@ -264,8 +264,8 @@ void connection::on_open(bytes_view body)
     // Sessions that were begun beyond the channel-max that is known only now end unsent. [2.7.1]
     for (std::size_t i = local_channels_.size(); i-- > std::size_t{channel_max_} + 1;)
         if (auto* const s = local_channels_[i])
-    for (std::size_t i = sessions_.size(); i-- > 0;) sessions_[i]->drop_too_large();
             s->on_connection_lost(make_error_code(error::channel_max_exceeded), {});
+    for (std::size_t i = sessions_.size(); i-- > 0;) sessions_[i]->drop_too_large();
 }
 
 void connection::on_begin(std::uint16_t channel, bytes_view body)

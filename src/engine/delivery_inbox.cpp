@@ -122,21 +122,17 @@ void delivery_inbox::refuse_first(receiver& link, transfer const& t)
                                  + std::to_string(next_delivery_id_.value()) + " [2.7.5]");
     next_delivery_id_ = *t.delivery_id + 1;  // it was used, though not allowed
     knows_delivery_id_ = true;
-    session_.fail_link(link, error::transfer_limit_exceeded, condition::transfer_limit_exceeded,
-                       "delivery " + std::to_string(t.delivery_id->value()) + " at delivery-count "
-                           + std::to_string(link.delivery_count_.value()) + " is beyond the limit "
-                           + std::to_string(link.written_limit_.value()) + " [2.6.7]");
     if (asks_for_second(link, t))
         return session_.fail_link(link, error::invalid_value, condition::invalid_field,
                                   "delivery " + std::to_string(t.delivery_id->value())
                                       + " asks for rcv-settle-mode second, and its link has first "
                                         "[2.7.5]");
+    session_.fail_link(link, error::transfer_limit_exceeded, condition::transfer_limit_exceeded,
+                       "delivery " + std::to_string(t.delivery_id->value()) + " at delivery-count "
+                           + std::to_string(link.delivery_count_.value()) + " is beyond the limit "
+                           + std::to_string(link.written_limit_.value()) + " [2.6.7]");
 }
 
-inline bool delivery_inbox::check_first(receiver& link, transfer const& t)
-{
-    auto const complete = t.delivery_id && t.delivery_tag && t.delivery_tag->size() <= 32;
-    auto const in_sequence =
 /// "If the negotiated link value is first, then it is illegal to set this field to second." [2.7.5]
 inline bool delivery_inbox::asks_for_second(receiver const& link, transfer const& t) noexcept
 {
@@ -144,6 +140,10 @@ inline bool delivery_inbox::asks_for_second(receiver const& link, transfer const
            && link.rcv_settle_mode_ == receiver_settle_mode::first;
 }
 
+inline bool delivery_inbox::check_first(receiver& link, transfer const& t)
+{
+    auto const complete = t.delivery_id && t.delivery_tag && t.delivery_tag->size() <= 32;
+    auto const in_sequence =
         complete && (!knows_delivery_id_ || *t.delivery_id == next_delivery_id_);
     if (!in_sequence || link.granted_ == 0 || asks_for_second(link, t)) [[unlikely]]
         return refuse_first(link, t), false;

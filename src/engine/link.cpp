@@ -63,6 +63,10 @@ std::error_code link::attach(link_options options)
         static_cast<sender*>(this)->delivery_count_ = options_.initial_delivery_count;
     if (!session_->bind_local(*this))
         return make_error_code(error::handle_max_exceeded);
+    if (session_->queue_.attach_frame(*this).size() > session_->connection_.frame_size_max()) {
+        session_->release_local(*this);
+        return make_error_code(error::too_large);
+    }
     session_->queue_.push_attach(*this);
     if (role_ == role::receiver && options_.credit_window > 0)
         static_cast<receiver*>(this)->set_credit_window(options_.credit_window);
@@ -87,10 +91,6 @@ std::error_code link::refuse(amqp_error why)
     if (failed)
         return failed;
     refused_ = true;
-    if (session_->queue_.attach_frame(*this).size() > session_->connection_.frame_size_max()) {
-        session_->release_local(*this);
-        return make_error_code(error::too_large);
-    }
     return detach(true, std::move(why));
 }
 

@@ -250,13 +250,13 @@ void session::settle_answered(outgoing_delivery& d)
 
 void session::apply_outcome(outgoing_delivery& d, disposition const& what)
 {
+    if (what.state.empty() && !what.settled)
+        return;  // says nothing
     auto& s = *d.link_;
     auto const accepted = is_accepted(what.state);
     if (!what.state.empty()) {
         d.outcome_ = accepted ? outcome_kind::accepted : kind_of(what.state);
         if (accepted)
-    if (what.state.empty() && !what.settled)
-        return;  // says nothing
             d.remote_state_.clear();
         else
             d.remote_state_.assign(what.state.encoded.begin(), what.state.encoded.end());
