@@ -73,8 +73,9 @@ int run(int argc, char** argv)
     program.failure_message([](CLI::App const* app, CLI::Error const& e) {
         std::string name;
         auto const& at = innermost(*app, name);
-        return fmt::format("{}: {}; '{} --help' lists what it understands\n", name,
-                           fault(*app, at, e), name);
+        auto const what = fault(*app, at, e);
+        return fmt::format("{}: {}{} '{} --help' lists what it understands\n", name, what,
+                           what.ends_with('?') ? "" : ";", name);
     });
     action chosen;
     for (auto* const add : commands) add(program, chosen);
