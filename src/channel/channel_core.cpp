@@ -83,11 +83,16 @@ operation_id prepare(std::shared_ptr<port> const& p, raw_reply& r)
     return id;
 }
 
+/// Asking the machine for random bits takes long: all that it gives at once are used.
 protocol::handle_id random_handle()
 {
     std::random_device source;
     protocol::handle_id out;
-    for (auto& o : out) o = static_cast<std::byte>(source() & 0xffU);
+    std::random_device::result_type bits = 0;
+    for (std::size_t i = 0; i != out.size(); ++i) {
+        bits = i % sizeof bits == 0 ? source() : bits >> 8;
+        out[i] = static_cast<std::byte>(bits & 0xffU);
+    }
     return out;
 }
 
