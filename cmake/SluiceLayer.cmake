@@ -13,10 +13,24 @@
 # sluice::sluice of all layers. sluice::<name> is what users link: the layer's archive, or, with
 # BUILD_SHARED_LIBS, the shared library and what the layer's headers need.
 #
+#   sluice_need(<package> <option> <Debian's package>)
+#
+# finds what an option needs, or says what to install.
+#
 # cmake/SluiceInstall.cmake installs all that.
 include_guard(GLOBAL)
 
 set_property(GLOBAL PROPERTY SLUICE_LAYERS "")
+
+# find_package for what an option needs; where it is missing, the error names the option and Debian's package.
+macro(sluice_need package option debian)
+    find_package(${package} QUIET)
+    if(NOT ${package}_FOUND)
+        message(FATAL_ERROR
+            "${option} needs ${package}, which was not found (Debian: ${debian}). Install it, or configure with "
+            "-D${option}=OFF; docs/guides/install.md lists what each option needs.")
+    endif()
+endmacro()
 
 # The warnings are ours alone: PRIVATE, so that a user's own flags decide about the user's code.
 function(sluice_set_warnings target)

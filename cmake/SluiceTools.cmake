@@ -3,9 +3,9 @@
 include_guard(GLOBAL)
 include(SluiceLayer)
 
-find_package(fmt REQUIRED)
-find_package(CLI11 REQUIRED)
-find_package(Pcap REQUIRED)
+sluice_need(fmt SLUICE_TOOLS libfmt-dev)
+sluice_need(CLI11 SLUICE_TOOLS libcli11-dev)
+sluice_need(Pcap SLUICE_TOOLS libpcap-dev)
 
 file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/tools/*.cpp)
 add_library(sluice_tools STATIC ${sources})
