@@ -242,12 +242,16 @@ void channel_clients::pass(unsigned milliseconds)
 {
     if (history.calls.size() >= calls_max)
         return;
-    auto const i = record({.what = kind::pass, .number = milliseconds});
-    history.times[i].hint = clock_;
     now_ += clock_time{milliseconds};
+    auto const at = static_cast<std::uint64_t>(now_.count());
+    // What is late goes back at one channel, and what follows from it is done, and then at another.
+    auto const first = record({.what = kind::pass, .handle = 0, .number = at});
+    auto const second = record({.what = kind::pass, .handle = clients_max, .number = at});
+    history.times[first].hint = history.times[second].hint = clock_;
     hub_.on_time(now_);
     hub_.flush();
-    came(i, outcome::done);
+    came(first, outcome::done);
+    came(second, outcome::done);
 }
 
 // ---- losses

@@ -19,7 +19,7 @@ bool may_hide_a_send(channel_call const& c) { return c.came == channel_call::out
 /// What decides the future, without what only counts up.
 std::string channel_model::key() const
 {
-    std::string out = std::to_string(stopped_);
+    std::string out = std::to_string(stopped_) + "/" + std::to_string(gone_);
     for (auto const& c : channels_) {
         out += c.destroyed ? "|x" : c.closed ? "|c" : "|o";
         std::vector<std::pair<std::uint64_t, std::string>> all;
@@ -122,7 +122,7 @@ bool channel_model::rests(call_set done) const
 
 // ---- what is done
 
-bool channel_model::step(std::size_t i, call_set done, call_set open, call_set& now)
+bool channel_model::step(std::size_t i, call_set done, call_set open, call_set& now, bool arrives)
 {
     auto const& c = at(i);
     switch (c.what) {
@@ -131,14 +131,16 @@ bool channel_model::step(std::size_t i, call_set done, call_set open, call_set& 
     case kind::settle: return settle(c, now);
     case kind::close:
     case kind::destroy:
-    case kind::stop: return end(c);
+    case kind::stop: return end(c, arrives);
     case kind::size: {
         auto const& ch = of(c.handle);
         return c.came == outcome::destroyed ? ch.destroyed : !ch.destroyed && used(ch) == c.number;
     }
     case kind::pass:
-        now_ += c.number;
-        all_back([this](in_hand const& h) { return h.until <= now_; });
+        now_ = std::max(now_, c.number);
+        all_back([&](in_hand const& h) {
+            return h.until <= now_ && number_of(h.handle) == number_of(c.handle);
+        });
         return true;
     case kind::lose:
         all_back([&](in_hand const& h) { return h.handle % channel_history::clients == c.client; });
@@ -241,7 +243,9 @@ bool channel_model::otherwise(std::size_t i) const
     });
 }
 
-bool channel_model::end(call const& c)
+/// A stop that does not arrive, for its connection is lost, ends the handle too; but the channel
+/// keeps that in mind for a while.
+bool channel_model::end(call const& c, bool arrives)
 {
     auto& ch = of(c.handle);
     auto const is_stopped = ((stopped_ >> c.handle) & 1) != 0;
@@ -259,8 +263,9 @@ bool channel_model::end(call const& c)
     }
     stopped_ |= 1u << c.handle;
     all_back([&](in_hand const& h) { return h.handle == c.handle; });
+    gone_ |= arrives ? 1u << c.handle : 0u;
     auto const all = 7u << (number_of(c.handle) * channel_history::clients);
-    if ((stopped_ & all) == all && ch.ready.empty() && ch.held.empty())
+    if ((gone_ & all) == all && ch.ready.empty() && ch.held.empty())
         ch.destroyed = true;  // nobody is left to keep it
     return true;
 }

@@ -20,7 +20,7 @@ struct channel_call {
         destroy,
         stop,
         size,
-        pass,  // time
+        pass,  // time, at the channel of a handle
         lose   // a connection, which comes back
     };
     enum class outcome : std::uint8_t {
@@ -50,7 +50,7 @@ struct channel_call {
 
     kind what = kind::select;
     unsigned client = 0;
-    unsigned handle = 0;            // of an end, a size
+    unsigned handle = 0;            // of an end, a size, a pass
     std::vector<one_case> cases{};  // of a select
     bool otherwise = false;
     bool cancelled = false;
@@ -58,7 +58,7 @@ struct channel_call {
     std::size_t of = 0;     // the receive whose value is answered for, and which one
     std::size_t position = 0;
     channel_protocol::verdict verdict = channel_protocol::verdict::accepted;
-    std::uint64_t number = 0;  // milliseconds that pass, the size that is told
+    std::uint64_t number = 0;  // the time in milliseconds, the size that is told
 
     outcome came = outcome::none;
     std::size_t index = 0;  // the case
@@ -85,11 +85,13 @@ public:
     void steps(std::size_t call, call_set done, call_set open, F f) const
     {
         auto const& c = at(call);
-        auto const unknown = c.what == channel_call::kind::select && c.came == outcome::unknown;
-        for (std::size_t k = 0; k != (unknown ? c.cases.size() : 1); ++k) {
+        auto const unknown = c.came == outcome::unknown;
+        auto const sends = unknown && c.what == channel_call::kind::select;
+        auto const stops = unknown && c.what == channel_call::kind::stop;
+        for (std::size_t k = 0; k != (sends ? c.cases.size() : stops ? 2 : 1); ++k) {
             auto next = *this;
             auto now = only(call);
-            if (unknown ? next.unheard(call, k, done) : next.step(call, done, open, now))
+            if (sends ? next.unheard(call, k, done) : next.step(call, done, open, now, k == 0))
                 f(std::move(next), now);
         }
     }
@@ -127,7 +129,7 @@ private:
     auto const& options(unsigned handle) const { return history_->options[number_of(handle)]; }
     call const& at(std::size_t i) const { return history_->calls[i]; }
 
-    bool step(std::size_t i, call_set done, call_set open, call_set& now);
+    bool step(std::size_t i, call_set done, call_set open, call_set& now, bool arrives);
     bool unheard(std::size_t i, std::size_t of_case, call_set done);
     bool select(std::size_t i, call_set done, call_set open);
     bool send(std::size_t i, std::size_t of_case, call_set done);
@@ -135,7 +137,7 @@ private:
     bool take_from_sender(call::value const& v, std::size_t i, unsigned handle, call_set done,
                           call_set open, in_hand& h);
     bool otherwise(std::size_t i) const;
-    bool end(call const& c);
+    bool end(call const& c, bool arrives);
     bool settle(call const& c, call_set& now);
     bool pick(in_hand& h, call_set& now) const;
     void go_back(channel& c, channel_protocol::channel_options const& o, in_hand const& h,
@@ -153,6 +155,7 @@ private:
     channel_history const* history_;
     std::array<channel, 2> channels_{};
     unsigned stopped_ = 0;  // handles, as bits
+    unsigned gone_ = 0;     // those that the channel has no more
     std::uint64_t now_ = 0;
     std::uint64_t last_order_ = 0;
 };
