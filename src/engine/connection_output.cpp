@@ -158,7 +158,7 @@ std::size_t connection::write_sessions(std::span<std::byte> out)
 
 std::size_t connection::write(std::span<std::byte> out, time_point now)
 {
-    if (!output_started_)
+    if (!output_started_ && !output_ended_)
         start_output();
     std::size_t used = 0;
     if (!preamble_.empty())
@@ -190,7 +190,7 @@ std::size_t connection::write(std::span<std::byte> out, time_point now)
 bool connection::wants_write() const noexcept
 {
     if (!output_started_ && !options_.listener)
-        return true;
+        return !output_ended_;
     if (!preamble_.empty())
         return true;
     if (output_ended_)

@@ -145,8 +145,10 @@ inline bool delivery_inbox::check_first(receiver& link, transfer const& t)
     auto const complete = t.delivery_id && t.delivery_tag && t.delivery_tag->size() <= 32;
     auto const in_sequence =
         complete && (!knows_delivery_id_ || *t.delivery_id == next_delivery_id_);
-    if (!in_sequence || link.granted_ == 0 || asks_for_second(link, t)) [[unlikely]]
-        return refuse_first(link, t), false;
+    auto const fits = in_sequence && link.granted_ != 0;
+    if (!fits || t.rcv_settle_mode) [[unlikely]]
+        if (!fits || asks_for_second(link, t))
+            return refuse_first(link, t), false;
     next_delivery_id_ = *t.delivery_id + 1;
     knows_delivery_id_ = true;
     --link.granted_;
@@ -215,7 +217,9 @@ inline incoming_delivery& delivery_inbox::begin_delivery(receiver& link, transfe
     d.message_format_ = t.message_format.value_or(0);
     d.remotely_settled_ = t.settled.value_or(false);
     d.resumed_ = t.resume;
-    d.mode_ = t.rcv_settle_mode.value_or(link.rcv_settle_mode_);
+    d.mode_ = link.rcv_settle_mode_;
+    if (t.rcv_settle_mode) [[unlikely]]
+        d.mode_ = *t.rcv_settle_mode;
     d.tag_.assign(*t.delivery_tag);
     if (!t.state.empty()) [[unlikely]]
         d.remote_state_.assign(t.state.encoded.begin(), t.state.encoded.end());

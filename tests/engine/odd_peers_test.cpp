@@ -168,6 +168,16 @@ TEST(OddPeers, ADeliveryInModeSecondOnALinkInModeFirstDetachesTheLink)
     EXPECT_EQ(peer.wire(), "detach(h0 closed amqp:invalid-field)");
 }
 
+TEST(OddPeers, AConnectionThatIsLostBeforeItsFirstOctetHasNothingToSay)
+{
+    engine_peer peer;
+    std::ignore = peer.engine.open();
+    peer.engine.transport_closed();
+    EXPECT_FALSE(peer.engine.wants_write());
+    EXPECT_EQ(peer.wire(), "");
+    EXPECT_TRUE(peer.engine.output_done());
+}
+
 TEST(OddPeers, ASessionThatWasNeverBegunHasNoEnd)
 {
     e::connection_options o;
