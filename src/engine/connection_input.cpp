@@ -1,6 +1,7 @@
 // Octets into frames, frames to where they belong. [2.2, 2.3, 2.4]
 #include <sluice/codec/codec.hpp>
 #include <sluice/engine/connection.hpp>
+#include <sluice/engine/detail/fault_of.hpp>
 
 #include <algorithm>
 
@@ -241,10 +242,8 @@ void connection::on_open(bytes_view body)
     if (!remote_bytes_.empty())
         return fail(error::frame_out_of_state, condition::illegal_state, "a second open [2.4.1]");
     remote_bytes_.assign(body.begin(), body.end());
-    bytes_view in{remote_bytes_};
-    decode_fault fault;
-    if (decode(in, remote_, &fault))
-        return fail(error::invalid_value, condition::decode_error, fault.message());
+    if (auto text = detail::fault_of(remote_bytes_, remote_); !text.empty())
+        return fail(error::invalid_value, condition::decode_error, std::move(text));
     if (remote_.max_frame_size < frame_size_min_max)
         return fail(error::invalid_value, condition::invalid_field,
                     "open.max-frame-size is " + std::to_string(remote_.max_frame_size)
@@ -271,10 +270,8 @@ void connection::on_open(bytes_view body)
 void connection::on_begin(std::uint16_t channel, bytes_view body)
 {
     sluice::begin b;
-    auto const whole = body;
-    decode_fault fault;
-    if (decode(body, b, &fault))
-        return fail(error::invalid_value, condition::decode_error, fault.message());
+    if (auto text = detail::fault_of(body, b); !text.empty())
+        return fail(error::invalid_value, condition::decode_error, std::move(text));
     if (channel > options_.channel_max)
         return fail(error::channel_max_exceeded, condition::framing_error,
                     "begin on channel " + std::to_string(channel) + "; channel-max is "
@@ -300,7 +297,7 @@ void connection::on_begin(std::uint16_t channel, bytes_view body)
     remote_channels_[channel] = s;
     s->remote_channel_ = channel;
     s->has_remote_channel_ = true;
-    s->on_begin(b, whole.first(whole.size() - body.size()));
+    s->on_begin(b, body);
     pause_if_numbers_are_used_up(nullptr);
     if (!b.remote_channel)
         emit({.kind = event_kind::session_requested, .session = s});
@@ -309,9 +306,11 @@ void connection::on_begin(std::uint16_t channel, bytes_view body)
 void connection::on_close(bytes_view body)
 {
     sluice::close c;
-    decode_fault fault;
-    if (decode(body, c, &fault))
-        return fail(error::invalid_value, condition::decode_error, fault.message());
+    if (auto text = detail::fault_of(body, c); !text.empty())
+        return fail(error::invalid_value, condition::decode_error, std::move(text));
+    if (options_.listener && remote_bytes_.empty())
+        return fail(error::frame_out_of_state, condition::illegal_state,
+                    "close before open [2.4.6]");
     if (c.error)
         error_ = amqp_error::from(c.error);
     closed_by_peer_ = !close_sent_;

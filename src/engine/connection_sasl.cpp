@@ -1,6 +1,7 @@
 // The exchange of SASL frames, both roles; what a mechanism says is its owner's business. [5.3]
 #include <sluice/codec/codec.hpp>
 #include <sluice/engine/connection.hpp>
+#include <sluice/engine/detail/fault_of.hpp>
 
 namespace sluice::engine {
 
@@ -19,10 +20,10 @@ template void connection::queue_sasl(sluice::sasl_mechanisms const&);
 template <class Frame>
 bool connection::decode_sasl(bytes_view body, Frame& out)
 {
-    decode_fault fault;
-    if (!decode(body, out, &fault))
+    auto text = detail::fault_of(body, out);  // "exactly one AMQP type" [5.3.1]
+    if (text.empty())
         return true;
-    error_ = {.condition = condition::decode_error, .description = fault.message(), .info = {}};
+    error_ = {.condition = condition::decode_error, .description = std::move(text), .info = {}};
     state_ = connection_state::ended;
     output_ended_ = true;
     finish(make_error_code(error::invalid_value));

@@ -87,8 +87,12 @@ void delivery_inbox::on_stray_transfer(transfer const& t)
 void delivery_inbox::on_transfer(receiver& link, transfer const& t, bytes_view payload)
 {
     if (link.state_ != link_state::attached || link.refused_ || link.detach_queued_
-        || link.reported_) [[unlikely]]
-        return on_stray_transfer(t);
+        || link.reported_) [[unlikely]] {
+        on_stray_transfer(t);
+        if (link.state_ == link_state::attach_received)
+            link.on_early_transfer();
+        return;
+    }
     if (!count_frame(t))
         return;
     // With frames of the link waiting, the newest of them tells whether a delivery is half here.

@@ -52,6 +52,24 @@ void link::settle_modes() noexcept
             && snd_settle_mode_ != sender_settle_mode::mixed;
 }
 
+/// Nobody has had credit on a link that is not answered yet. [2.6.7]
+void link::on_early_transfer()
+{
+    if (refused_ || detach_queued_ || reported_ || !error_.empty())
+        return;
+    error_ = {.condition = std::string{condition::transfer_limit_exceeded},
+              .description = "a transfer on '" + name() + "' before it was given credit [2.6.7]",
+              .info = {}};
+    if (attach_queued_)
+        fail_early();
+}
+
+void link::fail_early()
+{
+    auto const why = error_;
+    session_->fail_link(*this, error::transfer_limit_exceeded, why.condition, why.description);
+}
+
 std::error_code link::attach(link_options options)
 {
     if (state_ != link_state::attach_received || attach_queued_ || detach_queued_)
@@ -70,11 +88,14 @@ std::error_code link::attach(link_options options)
     session_->queue_.push_attach(*this);
     if (role_ == role::receiver && options_.credit_window > 0)
         static_cast<receiver*>(this)->set_credit_window(options_.credit_window);
+    if (!error_.empty())
+        fail_early();
     return {};
 }
 
 std::error_code link::refuse(amqp_error why)
 {
+    error_ = {};  // what was sent too early does not matter any more
     link_options answer;
     // The terminus that this side decides on stays null; the peer's own is given back. [2.6.3]
     auto const& own = role_ == role::sender ? remote_.target : remote_.source;

@@ -102,6 +102,10 @@ void receiver::on_limit_known(flow const& peer) noexcept
 /// The peer's view of the link: its count may run ahead of ours when it gave credit back. [2.6.7]
 void receiver::on_flow(flow const& peer)
 {
+    if (!peer.delivery_count && session_->options_.policy == flow_policy::strict)
+        return session_->fail_link(*this, error::missing_mandatory_field, condition::invalid_field,
+                                   "flow from the sender of '" + name()
+                                       + "' without delivery-count [2.7.4]");
     if (peer.available)
         available_ = *peer.available;
     if (peer.delivery_count) {

@@ -178,7 +178,7 @@ void session::unbind(link& l) noexcept
 link* session::find_half_attached(std::string_view name, role of) const noexcept
 {
     for (auto* l : local_handles_)
-        if (l && l->role_ == of && !l->has_remote_handle_ && l->name() == name
+        if (l && l->role_ == of && !l->has_remote_attach() && l->name() == name
             && (l->attach_queued_ || l->state_ == link_state::attach_sent
                 || l->state_ == link_state::detach_sent))
             return l;

@@ -2,21 +2,22 @@
 // [2.5, 2.6]
 #include <sluice/codec/codec.hpp>
 #include <sluice/engine/connection.hpp>
+#include <sluice/engine/detail/fault_of.hpp>
 #include <sluice/engine/session.hpp>
 
 #include <cassert>
 
 namespace sluice::engine {
 
+using detail::fault_of;
+
 template <class T>
 bool session::decode_or_fail(bytes_view& body, T& out)
 {
-    if (!decode(body, out)) [[likely]]
+    auto const whole = body;
+    if (!decode(body, out) && (body.empty() || std::is_same_v<T, transfer>)) [[likely]]
         return true;
-    decode_fault fault;
-    auto again = body;
-    std::ignore = decode(again, out, &fault);
-    connection_.fail(error::invalid_value, condition::decode_error, fault.message());
+    connection_.fail(error::invalid_value, condition::decode_error, fault_of(whole, out));
     return false;
 }
 
@@ -166,6 +167,10 @@ void session::on_flow(bytes_view body)
     if (!decode_or_fail(body, f) || !check_flow(f))
         return;
     if (!f.handle) {
+        if (options_.policy == flow_policy::strict
+            && (f.delivery_count || f.link_credit || f.available || f.drain))
+            return fail(error::invalid_value, condition::invalid_field,
+                        "flow with a link's fields and no handle [2.7.4]");
         if (f.echo)
             queue_.request_flow(nullptr, false);
         return;

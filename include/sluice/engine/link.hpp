@@ -68,6 +68,8 @@ protected:
 
     bool step(link_event on) noexcept;
     void adopt_remote(bytes_view encoded_attach);
+    void on_early_transfer();
+    void fail_early();
     void settle_modes() noexcept;
 
     engine::session* session_;
