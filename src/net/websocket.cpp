@@ -5,6 +5,7 @@
 
 #include <sluice/net/websocket.hpp>
 
+#include <boost/asio/ip/address.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/core/string.hpp>
 #include <boost/beast/http.hpp>
@@ -28,6 +29,18 @@ std::string shown(beast::string_view from) { return harmless({from.data(), from.
 std::string status_text(unsigned code, beast::string_view reason)
 {
     return "HTTP " + std::to_string(code) + (reason.empty() ? "" : " " + shown(reason));
+}
+
+/// "localhost" or an address, with a port or without.
+bool is_no_name(std::string_view host)
+{
+    if (host.starts_with('['))
+        host = host.substr(1, host.find(']') - 1);
+    else
+        host = host.substr(0, host.find(':'));
+    error_code ec;
+    std::ignore = asio::ip::make_address(std::string{host}, ec);
+    return !ec || beast::iequals({host.data(), host.size()}, "localhost");
 }
 
 bool went_away(error_code ec) noexcept
@@ -191,21 +204,28 @@ private:
         });
     }
 
-    /// Only browsers send an origin. Their own server's pages may always connect.
+    /// Only browsers send an origin.
     bool origin_may() const
     {
-        auto const& request = parser_.get();
-        auto const origin = request[http::field::origin];
-        if (origin.empty())
-            return true;
-        auto const scheme = origin.find("://");
-        if (scheme != origin.npos
-            && beast::iequals(origin.substr(scheme + 3), request[http::field::host]))
+        auto const origin = parser_.get()[http::field::origin];
+        if (origin.empty() || is_own(origin))
             return true;
         for (auto const& o : origins_)
             if (o == "*" || beast::iequals(o, origin))
                 return true;
         return false;
+    }
+
+    /// A page of this server's. Without TLS a name proves nothing: anybody's may be made to lead
+    /// here once their page is loaded.
+    bool is_own(beast::string_view origin) const
+    {
+        auto const host = parser_.get()[http::field::host];
+        auto const scheme = origin.find("://");
+        if (scheme == origin.npos || !beast::iequals(origin.substr(scheme + 3), host))
+            return false;
+        return beast::iequals(origin.substr(0, scheme), "https")
+               || core_->inner().security().encrypted || is_no_name({host.data(), host.size()});
     }
 
     void refuse(http::status status, std::string why)

@@ -217,7 +217,7 @@ TEST(WebSocket, AServerRefusesWithHttpErrorsThatSayWhy)
 
 TEST(WebSocket, PagesOfTheServersOwnOriginAndOfThoseNamedMayConnect)
 {
-    for (auto const* const origin : {"http://host:5672", "https://good.example"}) {
+    for (auto const* const origin : {"https://host:5672", "https://good.example"}) {
         websocket_rig r;
         r.origins = {"https://good.example"};
         EXPECT_THAT(r.ask(upgrade(std::string{"Sec-WebSocket-Protocol: x, amqp\r\nOrigin: "}
@@ -225,6 +225,26 @@ TEST(WebSocket, PagesOfTheServersOwnOriginAndOfThoseNamedMayConnect)
                     HasSubstr("101 Switching"));
         EXPECT_TRUE(r.at_server.stream) << origin;
     }
+}
+
+// Without TLS a page whose name leads here since it was loaded looks like one of the server's own.
+TEST(WebSocket, PagesOfANameThatIsTheServersOwnWithoutTlsMayNotConnect)
+{
+    auto const ask = [](std::string const& host) {
+        websocket_rig r;
+        return r.ask(
+            "GET / HTTP/1.1\r\nHost: " + host
+            + "\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+              "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Protocol: amqp\r\n"
+              "Origin: http://"
+            + host + "\r\n\r\n");
+    };
+    for (auto const* const host : {"rebound.example", "rebound.example:8080", "", ":80",
+                                   "127.0.0.1.example", "localhost.example:80"})
+        EXPECT_THAT(ask(host), HasSubstr("403 Forbidden")) << host;
+    for (auto const* const host :
+         {"127.0.0.1", "127.0.0.1:8080", "[::1]:8080", "[::1]", "localhost", "LocalHost:8080"})
+        EXPECT_THAT(ask(host), HasSubstr("101 Switching")) << host;
 }
 
 TEST(WebSocket, AClientNamesWhatTheServerAnswered)

@@ -26,7 +26,9 @@ SLUICE_EXPORT std::shared_ptr<tcp_connect> start_websocket_client(
     std::function<void(connect_result)> done);
 /// Any path will do. Whoever does not ask for the subprotocol "amqp" gets an HTTP error that says
 /// so, and so does a web page of another origin [RFC 6455, 10.2]: a browser would let any page of
-/// the web talk to a server that is within its user's reach.
+/// the web talk to a server that is within its user's reach. The server's own pages may always
+/// connect; without TLS, only if they call it by an address or "localhost", for other names can be
+/// made to lead here.
 /// @param origins those whose pages may connect besides the server's own, as in
 ///     "https://example.org"; "*": all
 SLUICE_EXPORT std::shared_ptr<tcp_connect> start_websocket_server(
