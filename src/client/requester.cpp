@@ -158,7 +158,8 @@ void requester_core::add(message m, milliseconds timeout, reply_ptr<message> r,
     auto const deadline = timeout == no_timeout ? clock::time_point::max() : clock::now() + timeout;
     if (cancelling)
         cancelling->set_key(key);
-    calls_.emplace(key, call{deadline, std::move(r)});
+    auto const made = calls_.emplace(key, call{deadline, std::move(r)}).first;
+    deadlines_.emplace(deadline, &made->first);
     requests_.fetch_add(1, std::memory_order_relaxed);
     waiting_.store(calls_.size(), std::memory_order_relaxed);
     if (deadline < listens_until_) {
@@ -247,9 +248,7 @@ void requester_core::take(delivery const& d)
         count.fetch_add(1, std::memory_order_relaxed);
         return;
     }
-    auto reply = std::move(found->second.reply);
-    calls_.erase(found);
-    waiting_.store(calls_.size(), std::memory_order_relaxed);
+    auto reply = remove(found);
     replies_.fetch_add(1, std::memory_order_relaxed);
     answer(std::move(reply), {}, nullptr, std::move(m));
 }
@@ -257,18 +256,21 @@ void requester_core::take(delivery const& d)
 void requester_core::expire()
 {
     auto const now = clock::now();
-    for (auto it = calls_.begin(); it != calls_.end();) {
-        if (it->second.deadline > now) {
-            ++it;
-            continue;
-        }
-        auto reply = std::move(it->second.reply);
-        it = calls_.erase(it);
+    while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
+        auto reply = remove(calls_.find(*deadlines_.begin()->second));
         auto const code = make_error_code(error::timed_out);
         answer(std::move(reply), code,
                make_failure(code, "no reply in time; a late one is dropped"));
     }
+}
+
+reply_ptr<message> requester_core::remove(calls::iterator which)
+{
+    auto reply = std::move(which->second.reply);
+    deadlines_.erase({which->second.deadline, &which->first});
+    calls_.erase(which);
     waiting_.store(calls_.size(), std::memory_order_relaxed);
+    return reply;
 }
 
 /// Until the first deadline; without one, as long as the usual request may take, so that the next
@@ -276,7 +278,8 @@ void requester_core::expire()
 milliseconds requester_core::until_next() const
 {
     auto first = timeout_ == no_timeout ? clock::time_point::max() : clock::now() + timeout_;
-    for (auto const& [key, c] : calls_) first = std::min(first, c.deadline);
+    if (!deadlines_.empty())
+        first = std::min(first, deadlines_.begin()->first);
     if (first == clock::time_point::max())
         return no_timeout;
     auto const left = std::chrono::ceil<milliseconds>(first - clock::now());
@@ -288,15 +291,14 @@ void requester_core::give_up(std::string const& key, std::error_code why, failur
     auto const found = calls_.find(key);
     if (found == calls_.end())
         return;
-    auto reply = std::move(found->second.reply);
-    calls_.erase(found);
-    waiting_.store(calls_.size(), std::memory_order_relaxed);
+    auto reply = remove(found);
     answer(std::move(reply), why, std::move(text));
 }
 
 void requester_core::fail_all(std::error_code why, failure_ptr const& text)
 {
     auto left = std::exchange(calls_, {});
+    deadlines_.clear();
     waiting_.store(0, std::memory_order_relaxed);
     for (auto& [key, c] : left) answer(std::move(c.reply), why, text);
 }

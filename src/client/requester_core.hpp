@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <set>
 #include <unordered_map>
 
 namespace sluice::client::detail {
@@ -38,7 +39,7 @@ private:
         clock::time_point deadline;
         reply_ptr<message> reply;
     };
-    using calls = std::unordered_map<std::string, call>;
+    using calls = std::unordered_map<std::string, call>;  // pointers to keys stay good
 
     // own strand
     void add(message m, milliseconds timeout, reply_ptr<message> r, cancel_call* cancelling);
@@ -50,6 +51,7 @@ private:
     void take(delivery const& d);
     void expire();
     milliseconds until_next() const;
+    reply_ptr<message> remove(calls::iterator which);
     void give_up(std::string const& key, std::error_code why, failure_ptr text);
     void fail_all(std::error_code why, failure_ptr const& text);
     void answer(reply_ptr<message> r, std::error_code code, failure_ptr why, message m = {}) const;
@@ -65,6 +67,7 @@ private:
         std::make_shared<boost::asio::cancellation_signal>();
     clock::time_point listens_until_{};
     calls calls_;
+    std::set<std::pair<clock::time_point, std::string const*>> deadlines_;  // of calls_
     failure_ptr ended_;
     std::uint64_t next_id_ = 0;
     bool rearming_ = false;

@@ -2,6 +2,7 @@
 #include "node/attach.hpp"
 
 #include "node/channel_link.hpp"
+#include "node/checks.hpp"
 #include "node/consumer.hpp"
 #include "node/coordinator.hpp"
 #include "node/management.hpp"
@@ -14,7 +15,6 @@
 namespace sluice::node::detail {
 namespace {
 
-constexpr std::size_t address_max = 1'024;
 constexpr std::uint64_t coordinator_code = 0x30;
 constexpr std::string_view outcome_names[] = {"amqp:accepted:list", "amqp:rejected:list",
                                               "amqp:released:list", "amqp:modified:list"};
@@ -116,10 +116,10 @@ std::shared_ptr<queue> find_queue(request& r, net::access what, std::string cons
 bytes dynamic_properties(raw_value asked)
 {
     bytes out;
-    auto const wanted = map_reader{asked}.find("lifetime-policy");
     map_writer map{out};
-    map.add(symbol{"lifetime-policy"},
-            wanted.empty() ? raw_value{encoded_delete_on_close} : wanted);
+    map.add(symbol{"lifetime-policy"}, lifetime_of(asked) == lifetime::close
+                                           ? raw_value{encoded_delete_on_close}
+                                           : map_reader{asked}.find("lifetime-policy"));
     map.finish();
     return out;
 }
@@ -146,6 +146,8 @@ bytes answer_source(request& r, std::string const& address)
     std::vector<symbol> capabilities;
     s.address = {name};
     s.durable = terminus_durability::none;  // nothing survives this process
+    if (engine::kind_of(s.default_outcome) == engine::outcome_kind::unknown)
+        s.default_outcome = {};  // an extension's
     s.dynamic_node_properties = {properties};
     s.distribution_mode = s.distribution_mode == symbol{"copy"} ? "copy" : "move";
     s.filter = {};
@@ -179,6 +181,12 @@ void accept(request& r, std::unique_ptr<node_link> made)
     r.core().remember(key_of);
     r.who.add(r.link, std::move(made));
     r.answered(r.link.attach(std::move(r.answer)));
+}
+
+/// Whether the outcome of that name can be used on a link of this source. [3.5.3]
+bool knows_rejected(source const& s)
+{
+    return s.outcomes.size() == 0 || s.outcomes.contains("amqp:rejected:list");
 }
 
 /// As much of the unsettled map as an attach may carry. [2.6.13]
@@ -215,6 +223,16 @@ void forget_settled(request& r)
     std::erase_if(r.before->accepted, [&](bytes const& tag) { return !listed.contains(tag); });
 }
 
+bool has_port(request& r)
+{
+    auto const room = r.core().channels().has_room(r.who, std::string{r.link.name()});
+    if (!room)
+        r.refuse(condition::resource_limit_exceeded,
+                 "this connection has " + std::to_string(channel_service::ports_max)
+                     + " ports of channels, as many as one may have");
+    return room;
+}
+
 void attach_consumer(request& r)
 {
     auto const address = address_of(r, r.from.address, "source");
@@ -231,6 +249,8 @@ void attach_consumer(request& r)
         return accept(r, std::make_unique<reply_link>(r.who, sender, std::string{reply_to}));
     }
     if (*address == protocol::address) {
+        if (!has_port(r))
+            return;
         r.answer.source = answer_source(r, *address);
         return accept(r, std::make_unique<channel_replies>(r.who, sender));
     }
@@ -270,6 +290,8 @@ void attach_producer(request& r)
         return accept(r, std::make_unique<management_link>(r.who, receiver));
     }
     if (*address == protocol::address) {
+        if (!has_port(r))
+            return;
         r.answer.target = answer_target(r, *address);
         return accept(r, std::make_unique<channel_requests>(r.who, receiver));
     }
@@ -289,13 +311,10 @@ void attach_producer(request& r)
         forget_settled(r);
         tell_unsettled(r);
     }
-    auto const& outcomes = r.from.outcomes;
-    auto made = std::make_unique<producer>(
-        r.who, receiver, std::move(found),
-        producer::settings{.can_reject =
-                               outcomes.size() == 0 || outcomes.contains("amqp:rejected:list"),
-                           .when = expiry_of(r.to.expiry_policy),
-                           .timeout = r.to.timeout});
+    auto made = std::make_unique<producer>(r.who, receiver, std::move(found),
+                                           producer::settings{.can_reject = knows_rejected(r.from),
+                                                              .when = expiry_of(r.to.expiry_policy),
+                                                              .timeout = r.to.timeout});
     if (r.before)
         made->resume(std::move(r.before->accepted));
     accept(r, std::move(made));
@@ -318,7 +337,8 @@ void attach_controller(request& r)
     r.answer.source = copy(r.asked().source);
     r.answer.target = encoded(coordinator{.capabilities = symbols{std::span<symbol const>{given}}});
     r.answer.credit_window = r.core().options().credit;
-    accept(r, std::make_unique<coordinator_link>(r.who, static_cast<engine::receiver&>(r.link)));
+    accept(r, std::make_unique<coordinator_link>(r.who, static_cast<engine::receiver&>(r.link),
+                                                 knows_rejected(r.from)));
 }
 
 }  // namespace
@@ -337,10 +357,11 @@ void attach_link(peer& p, engine::link& l)
                               : "an attach without a target: there is nowhere to send to [2.6.3]");
     decode_fault fault;
     auto const controls = !sends && peek_descriptor(in_target) == coordinator_code;
-    if (!controls
-        && ((!is_null(a.source) && decode(in_source, r.from, &fault))
-            || (!is_null(a.target) && decode(in_target, r.to, &fault))))
+    if ((!is_null(a.source) && decode(in_source, r.from, &fault))
+        || (!controls && !is_null(a.target) && decode(in_target, r.to, &fault)))
         return r.refuse(condition::decode_error, "the attach's terminus: " + fault.message());
+    if (auto const why = sends ? fault_of(r.from) : fault_of(r.to); !why.empty())
+        return r.refuse(why.condition, why.description);
     if (p.links() >= p.core().options().links_max)
         return r.refuse(condition::resource_limit_exceeded,
                         "this connection has " + std::to_string(p.links())

@@ -49,6 +49,7 @@ struct channel_limits {
     std::size_t values = 10'000'000;         // an empty one takes memory, too
     std::size_t waiting = 65'536;            // requests of one port
     std::size_t waiting_octets = 64u << 20;  // of them
+    std::size_t cases = 2'000'000;           // of all requests that wait
     std::uint32_t sends_of_handle = 64;      // at the node
     clock_time handle_memory{60'000};        // after its port is lost
 };
@@ -226,6 +227,7 @@ private:
     std::vector<channel_state*> dirty_;
     std::vector<std::pair<channel_port*, protocol::request_id>> tries_;  // whose pickup failed
     std::vector<channel_port*> unflushed_;
+    std::size_t cases_ = 0;  // that wait
     std::vector<channel_value*> taken_;
     std::vector<wait_case*> ready_;
 };

@@ -190,6 +190,9 @@ std::string channel_hub::refuse_wait(channel_wait& w)
     if (p.octets_ + w.octets > limits_.waiting_octets)
         return "values of " + std::to_string(p.octets_) + " octets wait already, and "
                + std::to_string(limits_.waiting_octets) + " may";
+    if (cases_ + w.size() > limits_.cases)
+        return "requests with " + std::to_string(cases_) + " cases wait at the node, and "
+               + std::to_string(limits_.cases) + " may";
     if (p.by_id_.find(w.number))
         return "request " + std::to_string(w.number) + " waits already";
     auto too_many = false;
@@ -237,6 +240,7 @@ channel_wait* channel_hub::enlist(std::unique_ptr<channel_wait>& w, wait_case co
     p.by_id_.insert(*made);
     p.waits_.push_back(*made);
     p.octets_ += made->octets;
+    cases_ += made->size();
     ++counts_.waiting;
     return made;
 }
@@ -320,6 +324,7 @@ void channel_hub::withdraw(channel_wait& w) noexcept
         w.port->by_id_.erase(w);
         w.port->waits_.erase(w.port->waits_.iterator_to(w));
     }
+    cases_ -= w.size();
     --counts_.waiting;
     delete &w;
 }

@@ -11,7 +11,7 @@
 namespace sluice::node::detail {
 namespace {
 
-constexpr std::size_t replies_max = 200'000;         // in one port's link
+constexpr std::size_t replies_max = 200'000;         // not taken yet, of one connection's ports
 constexpr std::size_t reply_bytes_max = 64u << 20;   // of them, unless it is one alone
 constexpr std::size_t spare_max = 64;                // buffers that are used again
 constexpr std::size_t spare_octets_max = 16u << 10;  // of one
@@ -62,12 +62,39 @@ void channel_service::dead_letter(letter const& l)
         core_.push_to(std::string{l.queue}, *made);
 }
 
+bool channel_service::has_room(peer& p, std::string const& name) const
+{
+    if (pairs_.contains({&p, name}))
+        return true;
+    std::size_t count = 0;
+    for (auto it = pairs_.lower_bound({&p, {}}); it != pairs_.end() && it->first.first == &p; ++it)
+        ++count;
+    return count < ports_max;
+}
+
 channel_pair& channel_service::pair_of(peer& p, std::string const& name)
 {
     auto& pair = pairs_[{&p, name}];
     if (!pair)
         pair = std::make_unique<channel_pair>(*this, p, name);
     return *pair;
+}
+
+void channel_service::flush()
+{
+    hub_.flush();
+    while (!leaving_.empty()) {
+        auto const it = pairs_.find(leaving_.back());
+        leaving_.pop_back();
+        if (it != pairs_.end())
+            it->second->leave_if_overflown();
+        hub_.flush();  // what others are told because of it
+    }
+}
+
+void channel_service::leave_later(channel_pair const& pair)
+{
+    leaving_.emplace_back(&pair.owner(), pair.name());
 }
 
 void channel_service::erase(channel_pair& pair) { pairs_.erase({&pair.owner(), pair.name()}); }
@@ -92,19 +119,34 @@ void channel_pair::begin()
         port_ = &all_.hub().add_port(*this);
 }
 
+void channel_pair::leave_hub()
+{
+    if (!port_)
+        return;
+    all_.hub().on_time(peer_.core().now());
+    all_.hub().on_port_lost(*std::exchange(port_, nullptr));
+}
+
+void channel_pair::leave_if_overflown()
+{
+    if (!port_ || !replies_ || !replies_->ended())
+        return;
+    leave_hub();
+    requests_->set_ended();
+    requests_->detach(condition::resource_deleted,
+                      "the replies of '" + name_ + "' are not taken: its port is gone");
+}
+
 void channel_pair::leave(node_link const& l, ending how)
 {
-    if (port_) {
-        all_.hub().on_time(peer_.core().now());
-        all_.hub().on_port_lost(*std::exchange(port_, nullptr));
-    }
+    leave_hub();
     node_link* const other = &l == requests_ ? static_cast<node_link*>(replies_) : requests_;
     (&l == requests_ ? static_cast<void>(requests_ = nullptr)
                      : static_cast<void>(replies_ = nullptr));
     peer_.touch();
     if (!other)
         return all_.erase(*this);
-    if (how == ending::closed || how == ending::detached)
+    if (!other->ended() && (how == ending::closed || how == ending::detached))
         other->detach(condition::resource_deleted,
                       "the other link '" + name_ + "' to $channels is gone, and with it the port");
 }
@@ -176,17 +218,48 @@ channel_replies::channel_replies(peer& p, engine::sender& s)
     pair_->join(*this);
 }
 
+channel_replies::~channel_replies()
+{
+    count(-std::ssize(pending_), -static_cast<std::ptrdiff_t>(pending_bytes_));
+}
+
+void channel_replies::count(std::ptrdiff_t replies, std::ptrdiff_t octets) noexcept
+{
+    pending_bytes_ += static_cast<std::size_t>(octets);
+    owner().replies += static_cast<std::size_t>(replies);
+    owner().reply_octets += static_cast<std::size_t>(octets);
+}
+
+/// Too much of its own ends the link; too much of all of a connection's, the connection.
+bool channel_replies::overflows()
+{
+    auto const text = [](std::size_t replies, std::size_t octets, char const* whose) {
+        return std::to_string(replies) + " replies of " + std::to_string(octets)
+               + " octets wait for " + whose + " to take them, as many as may";
+    };
+    auto const& p = owner();
+    if (p.replies == 0)
+        return false;
+    if (pending_.size() >= replies_max || pending_bytes_ > reply_bytes_max)
+        detach(condition::resource_limit_exceeded,
+               text(pending_.size(), pending_bytes_, "this link"), true);
+    else if (p.replies >= replies_max || p.reply_octets > reply_bytes_max)
+        owner().close(condition::resource_limit_exceeded,
+                      text(p.replies, p.reply_octets, "the links of this connection"));
+    else
+        return false;
+    return true;
+}
+
 void channel_replies::send(protocol::reply const& r)
 {
     if (ended())
         return;
-    if (pending_.size() >= replies_max || (!pending_.empty() && pending_bytes_ > reply_bytes_max)) {
+    if (overflows()) {
         set_ended();
-        return detach(condition::resource_limit_exceeded,
-                      std::to_string(pending_.size()) + " replies of "
-                          + std::to_string(pending_bytes_)
-                          + " octets wait for this link to take them, as many as may",
-                      true);
+        if (pair_)
+            owner().core().channels().leave_later(*pair_);
+        return;
     }
     auto& made = pending_.emplace_back();
     if (!spare_.empty()) {
@@ -197,7 +270,7 @@ void channel_replies::send(protocol::reply const& r)
     if (!sender_.send(engine::payload{.head = made.octets},
                       {.settled = true, .notify_sent = true, .context = &made}))
         return pending_.pop_back();  // the link is on its way out
-    pending_bytes_ += made.octets.size();
+    count(1, std::ssize(made.octets));
     owner().touch();
 }
 
@@ -211,7 +284,7 @@ void channel_replies::on_event(engine::event const& e)
     while (!pending_.empty() && pending_.front().over) {
         auto octets = std::move(pending_.front().octets);
         pending_.pop_front();
-        pending_bytes_ -= octets.size();
+        count(-1, -std::ssize(octets));
         octets.clear();
         if (spare_.size() < spare_max && octets.capacity() <= spare_octets_max)
             spare_.push_back(std::move(octets));

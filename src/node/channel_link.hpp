@@ -16,14 +16,21 @@ class channel_pair;
 /// The node's channels. Used on its thread.
 class channel_service final : public channel_outside {
 public:
+    static constexpr std::size_t ports_max = 64;  // of one connection
+
     explicit channel_service(node_core& core);
     ~channel_service() override;
 
     channel_hub& hub() noexcept { return hub_; }
+    channel_hub const& hub() const noexcept { return hub_; }
     void on_time(clock_time now) { hub_.on_time(now); }
-    void flush() { hub_.flush(); }
+    void flush();
+    /// It takes no more replies: its port goes with the next flush(), when nobody is in the hub.
+    void leave_later(channel_pair const& pair);
     std::uint64_t stored_bytes() const noexcept { return stored_; }
     channel_pair& pair_of(peer& p, std::string const& name);
+    /// Whether the connection may have this port.
+    bool has_room(peer& p, std::string const& name) const;
     void erase(channel_pair& pair);
 
     bool reserve(std::size_t octets) override;
@@ -34,6 +41,7 @@ private:
     node_core& core_;
     std::uint64_t stored_ = 0;
     std::map<std::pair<peer*, std::string>, std::unique_ptr<channel_pair>> pairs_;
+    std::vector<std::pair<peer*, std::string>> leaving_;
     channel_hub hub_;
 };
 
@@ -51,6 +59,8 @@ public:
     void join(class channel_replies& l);
     /// One of the links is over: the other one ends too. `*this` may be gone then.
     void leave(node_link const& l, ending how);
+    /// Leaves the hub if its replies are not taken, before the peer has answered the detach.
+    void leave_if_overflown();
     void on_request(bytes_view octets);
 
     void send(protocol::reply const& r) override;
@@ -58,6 +68,7 @@ public:
 
 private:
     void begin();
+    void leave_hub();
 
     channel_service& all_;
     peer& peer_;
@@ -87,8 +98,12 @@ public:
     void on_event(engine::event const& e) override;
     void on_ended(ending how) override;
     void send(protocol::reply const& r);
+    ~channel_replies() override;
 
 private:
+    bool overflows();
+    void count(std::ptrdiff_t replies, std::ptrdiff_t octets) noexcept;
+
     struct reply {
         bytes octets{};
         bool over = false;

@@ -1,6 +1,7 @@
 // Messages on their way out, and what their receivers say of them.
 #include "node/consumer.hpp"
 
+#include "node/checks.hpp"
 #include "node/node_core.hpp"
 #include "node/peer.hpp"
 #include "node/transactions.hpp"
@@ -191,8 +192,16 @@ void consumer::on_event(engine::event const& e)
     auto* const l = e.outgoing ? static_cast<lent*>(e.outgoing->context) : nullptr;
     if (!l)
         return;
-    if (e.kind == kind::outcome && e.outgoing->outcome() == engine::outcome_kind::transactional)
-        return on_transactional(*l, e.outgoing->remote_state(), e.final);
+    if (e.kind == kind::outcome) {
+        auto const state = e.outgoing->remote_state();
+        if (auto text = fault_of_state(state); !text.empty()) {
+            if (e.final)
+                settle_here(release(*l), engine::outcome_kind::released, {});
+            return detach(condition::decode_error, std::move(text));
+        }
+        if (e.outgoing->outcome() == engine::outcome_kind::transactional)
+            return on_transactional(*l, state, e.final);
+    }
     if (!e.final)
         return;
     auto const was_full = count_ >= owner().core().options().unsettled_max;
@@ -240,11 +249,12 @@ void consumer::on_transactional(lent& l, raw_value state, bool final)
         decode(state, decoded) ? nullptr : std::get_if<transactional_state>(&decoded);
     bytes const id = t ? bytes(t->txn_id.begin(), t->txn_id.end()) : bytes{};
     auto* const in = owner().core().find_transaction(id, owner());
-    if (!in || in->timed_out()) {
+    if (!in) {
         if (final)
             settle_here(release(l), engine::outcome_kind::released, {});
         return detach(
-            in ? condition::transaction_timeout : condition::transaction_unknown_id,
+            owner().transactions.contains(id) ? condition::transaction_timeout
+                                              : condition::transaction_unknown_id,
             "a delivery was answered in a transaction that is not open on this connection "
             "[4.4.2]");
     }

@@ -27,12 +27,22 @@ void coordinator_link::on_ended(ending)
 
 void coordinator_link::roll_back() noexcept
 {
-    for (auto const& id : std::exchange(open_, {})) owner().core().end_transaction(id);
+    for (auto const& id : std::exchange(open_, {})) {
+        owner().transactions.erase(id);
+        owner().core().end_transaction(id);
+    }
 }
 
+/// "If the source does not support the rejected outcome, the transactional resource MUST detach the
+/// link to the coordinator, with the detach performative carrying the transaction-error".
+/// [4.2, 4.3]
 void coordinator_link::refuse(engine::incoming_delivery& d, std::string_view condition,
                               std::string text)
 {
+    if (!can_reject_) {
+        std::ignore = receiver_.settle(d, {encoded_released()});
+        return detach(condition, std::move(text));
+    }
     amqp_error const why{
         .condition = std::string{condition}, .description = std::move(text), .info = {}};
     std::ignore = receiver_.settle(d, {encoded_rejected(why)});
@@ -49,7 +59,10 @@ void coordinator_link::on_event(engine::event const& e)
                       "what is said to a coordinator is sent unsettled: its outcome is the answer "
                       "[4.3]");
     }
+    auto const format = d.message_format();
     auto const octets = receiver_.take_body(d);
+    if (format != 0)
+        return refuse(d, condition::not_implemented, "only message-format 0 is known here");
     message_view view;
     if (auto const failed = decode(octets, view))
         return refuse(d, condition::decode_error, "not a message: " + failed.message() + " [3.2]");
@@ -81,7 +94,7 @@ void coordinator_link::declare(engine::incoming_delivery& d, raw_value body)
     auto id = core.begin_transaction(owner(), node_link::id());
     if (id.empty())
         return refuse(d, condition::resource_limit_exceeded,
-                      "there are as many transactions as may be, on all links");
+                      "there are as many transactions as may be, on this connection or in all");
     bytes const state = encoded(delivery_state{declared{.txn_id = id}});
     open_.insert(std::move(id));
     std::ignore = receiver_.settle(d, {state});
@@ -95,13 +108,13 @@ void coordinator_link::discharge(engine::incoming_delivery& d, raw_value body)
     if (decode(in, asked, &fault))
         return refuse(d, condition::decode_error, fault.message());
     bytes const id(asked.txn_id.begin(), asked.txn_id.end());
-    auto* const t = open_.contains(id) ? owner().core().find_transaction(id, owner()) : nullptr;
-    if (!t)
+    if (open_.erase(id) == 0)
         return refuse(d, condition::transaction_unknown_id,
                       "no transaction of this link has that id, or it is discharged already");
-    auto const late = t->timed_out();
-    auto const done = asked.fail.value_or(false) || (!late && t->commit());
-    open_.erase(id);
+    owner().transactions.erase(id);
+    auto* const t = owner().core().find_transaction(id, owner());
+    auto const late = !t;
+    auto const done = asked.fail.value_or(false) || (t && t->commit());
     owner().core().end_transaction(id);
     if (done)
         std::ignore = receiver_.settle(d);

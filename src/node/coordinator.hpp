@@ -11,7 +11,11 @@ namespace sluice::node::detail {
 
 class coordinator_link final : public node_link {
 public:
-    coordinator_link(peer& p, engine::receiver& r) : node_link{p, r}, receiver_{r} {}
+    /// @param can_reject the controller knows the outcome `rejected`
+    coordinator_link(peer& p, engine::receiver& r, bool can_reject)
+        : node_link{p, r}, receiver_{r}, can_reject_{can_reject}
+    {
+    }
     ~coordinator_link() override;
     void on_event(engine::event const& e) override;
     /// What is open on it is rolled back. [4.3]
@@ -24,6 +28,7 @@ private:
     void roll_back() noexcept;
 
     engine::receiver& receiver_;
+    bool can_reject_;
     std::set<bytes> open_;
 };
 

@@ -52,7 +52,7 @@ std::string read_options(sluice::message const& request, queue_options& out)
                 static_cast<std::uint64_t>(*number);
         else if (name == "full" && (text == "reject" || text == "withhold"))
             out.full = text == "reject" ? when_full::reject : when_full::withhold;
-        else if (name == "dead_letter" && text)
+        else if (name == "dead_letter" && text && !text->starts_with('$'))
             out.dead_letter = std::string{*text};
         else
             return "option '" + std::string{name}
@@ -81,7 +81,10 @@ sluice::message declare(peer& asker, sluice::message const& request, std::string
         return reply_to(request, 409, "queue '" + name + "' exists with other options", {});
     if (failed == error::resource_limit_exceeded)
         return reply_to(request, 503, "there are as many queues as may be", {});
-    return reply_to(request, 400, "a queue needs a name that does not begin with '$'", {});
+    return reply_to(request, 400,
+                    "a queue needs a name of at most " + std::to_string(address_max)
+                        + " octets that does not begin with '$'",
+                    {});
 }
 
 bool may_see(peer const& asker, std::string const& name)
@@ -154,6 +157,8 @@ void management_link::on_event(engine::event const& e)
         why = {condition::not_implemented, "only message-format 0 is known here", {}};
     else if (!request.properties.reply_to || request.properties.reply_to->empty())
         why = {condition::precondition_failed, "a request needs a reply-to", {}};
+    if (why.empty())  // before anything is done
+        why = owner().cannot_reply(*request.properties.reply_to);
     if (why.empty())
         why = owner().reply(*request.properties.reply_to, encoded(manage(owner(), request)));
     std::ignore = why.empty() ? receiver_.settle(d) : receiver_.settle(d, {encoded_rejected(why)});
@@ -167,11 +172,15 @@ reply_link::reply_link(peer& p, engine::sender& s, std::string address)
 
 reply_link::~reply_link() { owner().remove_reply_link(address_, *this); }
 
+bool reply_link::has_room() const noexcept
+{
+    return !ended() && pending_.size() < replies_max && pending_bytes_ <= reply_bytes_max;
+}
+
 bool reply_link::send(bytes reply)
 {
-    auto const full = pending_.size() >= replies_max
-                      || (!pending_.empty() && pending_bytes_ + reply.size() > reply_bytes_max);
-    if (ended() || full)
+    auto const large = !pending_.empty() && pending_bytes_ + reply.size() > reply_bytes_max;
+    if (!has_room() || large)
         return false;
     pending_bytes_ += reply.size();
     pending_.push_back(std::move(reply));

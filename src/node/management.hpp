@@ -32,6 +32,8 @@ public:
     void on_ended(ending how) override;
     /// @returns false if it holds as many as it may
     bool send(bytes reply);
+    /// For one more, if it is small.
+    bool has_room() const noexcept;
 
 private:
     void drop(std::list<bytes>::iterator reply) noexcept;

@@ -1,11 +1,15 @@
 // Looking into a message on its way in, and writing what has changed on its way out.
 #include "node/message.hpp"
 
+#include "node/checks.hpp"
+
 #include <sluice/codec/value.hpp>
 #include <sluice/codec/writer.hpp>
 
 namespace sluice::node::detail {
 namespace {
+
+constexpr std::size_t comparisons_max = 1'000'000;  // of keys, when annotations are combined
 
 /// Moves `at` past the section if it is this one. @pre the message is well-formed
 void pass(bytes_view octets, std::uint32_t& at, std::uint64_t code, std::string_view name)
@@ -38,6 +42,8 @@ std::error_code message::look_into(clock_time now, std::int64_t wall)
 {
     message_view view;
     if (auto const failed = decode(octets_, view))
+        return failed;
+    if (auto const failed = check_sections(view))
         return failed;
     header_ = view.header;
     delivery_count_ = header_.prior_deliveries();
@@ -78,6 +84,8 @@ void message::annotate(raw_value annotations)
     if (!from)
         return;
     auto merged = have.get_if<value_map>() ? *have.get_if<value_map>() : value_map{};
+    if (from->size() * (merged.size() + from->size()) > comparisons_max)
+        return;
     for (auto const& [key, content] : *from) {
         auto const* const there = merged.find_key(key);
         if (there)

@@ -21,7 +21,7 @@ public:
                                           std::int64_t wall);
 
     std::uint32_t format() const noexcept { return format_; }
-    std::size_t size() const noexcept { return octets_.size(); }
+    std::size_t size() const noexcept { return octets_.size() + annotations_.size(); }
     bytes_view octets() const noexcept { return octets_; }
     bool expired(clock_time now) const noexcept { return expires_at_ <= now; }
     clock_time expires_at() const noexcept { return expires_at_; }
@@ -37,7 +37,7 @@ public:
     void set_acquired() noexcept { acquired_ = true; }
     /// Was given back after it had been acquired: the header says so from now on.
     void set_returned() noexcept { changed_ = changed_ || acquired_; }
-    /// Combines `annotations` (an encoded map) with the message's own. [3.4.5]
+    /// Combines `annotations` (an encoded map) with the message's own. [3.4.5] Changes size().
     void annotate(raw_value annotations);
 
     /// What goes before tail() now: empty, or header and annotations as they have become.

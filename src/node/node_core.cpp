@@ -13,7 +13,8 @@ namespace {
 
 constexpr clock_time sweep_every{250};
 constexpr clock_time stop_poll{10};
-constexpr clock_time close_patience{1'000};  // for the peers' closes when the node stops
+constexpr std::size_t transactions_least = 100;  // that a connection may have, at the least
+constexpr clock_time close_patience{1'000};      // for the peers' closes when the node stops
 
 std::string random_name()
 {
@@ -167,15 +168,19 @@ void node_core::suspend(std::unique_ptr<suspended> s) { away_.add(std::move(s), 
 
 // ---- transactions
 
-bytes node_core::begin_transaction(peer const& connection, std::uint64_t controller)
+bytes node_core::begin_transaction(peer& connection, std::uint64_t controller)
 {
-    if (transactions_.size() >= options_.transactions_max * 100)
+    // A tenth of all, so that nobody takes them from everybody else.
+    auto const share = std::max(options_.transactions_max * 10, transactions_least);
+    if (connection.transactions.size() >= share
+        || transactions_.size() >= options_.transactions_max * 100)
         return {};
     auto const number = next_id();
     bytes id(8);
     for (unsigned i = 0; i < 8; ++i) id[i] = static_cast<std::byte>(number >> (56 - 8 * i));
     transactions_.emplace(id, std::make_unique<transaction>(*this, connection, controller,
                                                             now() + options_.transaction_timeout));
+    connection.transactions.insert(id);
     return id;
 }
 
@@ -213,11 +218,23 @@ void node_core::on_timer()
     channels_.on_time(time);
     channels_.flush();
     for (auto const& [name, q] : queues_) q->expire(time);
-    for (auto const& [id, t] : transactions_)
-        if (t->until() <= time)
-            t->time_out();
+    expire_transactions(time);
     publish();
     arm_timer();
+}
+
+/// Only their connection remembers them, so that it can be told what became of them.
+void node_core::expire_transactions(clock_time time)
+{
+    std::vector<std::unique_ptr<transaction>> over;  // they roll back, which may come back here
+    for (auto it = transactions_.begin(); it != transactions_.end();) {
+        if (it->second->until() > time) {
+            ++it;
+            continue;
+        }
+        over.push_back(std::move(it->second));
+        it = transactions_.erase(it);
+    }
 }
 
 // ---- the end

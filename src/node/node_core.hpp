@@ -26,6 +26,8 @@ namespace sluice::node::detail {
 class peer;
 class transaction;
 
+inline constexpr std::size_t address_max = 1'024;  // octets of a queue's name
+
 /// When a dynamic node goes. [3.5.10-13]
 enum class lifetime : std::uint8_t { close, no_links, no_messages, no_links_or_messages };
 lifetime lifetime_of(raw_value node_properties) noexcept;
@@ -77,16 +79,26 @@ public:
     void dispatch_later(queue& q);
     /// It may be of no more use.
     void on_idle(queue& q);
-    std::uint64_t stored_bytes() const noexcept { return stats_.bytes + channels_.stored_bytes(); }
+    /// What counts in stored_max.
+    std::uint64_t stored_bytes() const noexcept
+    {
+        constexpr std::uint64_t each = 256;  // that an empty one costs in the node, about
+        auto const values = channels_.hub().count().values;
+        return stats_.bytes + channels_.stored_bytes() + each * (stats_.messages + values);
+    }
     channel_service& channels() noexcept { return channels_; }
     void on_stored(std::size_t size) noexcept;
     void on_dropped(std::size_t size) noexcept;
+    void on_resized(std::size_t before, std::size_t after) noexcept
+    {
+        stats_.bytes += after - before;
+    }
     void on_dropped_all(std::uint64_t messages, std::uint64_t bytes) noexcept;
 
     // transactions
-    /// @returns its id; empty if there are too many
-    bytes begin_transaction(peer const& connection, std::uint64_t controller);
-    /// Null if there is none of this connection.
+    /// @returns its id; empty if there are too many, of this connection or of all
+    bytes begin_transaction(peer& connection, std::uint64_t controller);
+    /// Null if there is none of this connection, or it has timed out.
     transaction* find_transaction(bytes const& id, peer const& connection) noexcept;
     /// Rolled back unless it was committed.
     void end_transaction(bytes const& id);
@@ -145,6 +157,7 @@ private:
     void erase(queue& q);
     void arm_timer();
     void on_timer();
+    void expire_transactions(clock_time time);
     void begin_stop(std::promise<void>& done);
     void go_on_stopping();
     void publish() noexcept;

@@ -2,6 +2,7 @@
 #include "node/peer.hpp"
 
 #include "node/attach.hpp"
+#include "node/checks.hpp"
 #include "node/management.hpp"
 #include "node/node_core.hpp"
 
@@ -88,23 +89,32 @@ void peer::remove_reply_link(std::string const& address, reply_link const& l) no
         reply_links_.erase(it);
 }
 
+amqp_error peer::cannot_reply(std::string const& to) const
+{
+    if (auto const it = reply_links_.find(to); it != reply_links_.end()) {
+        if (it->second->has_room())
+            return {};
+        return {condition::resource_limit_exceeded, "'" + to + "' does not take its replies", {}};
+    }
+    if (!core_.find(to))
+        return {condition::not_found,
+                "no link of this connection has the target '" + to
+                    + "', and no queue is called so: the reply has nowhere to go",
+                {}};
+    return denied(net::access::write, to);
+}
+
 amqp_error peer::reply(std::string const& to, bytes octets)
 {
+    if (auto no = cannot_reply(to); !no.empty())
+        return no;
     if (auto const it = reply_links_.find(to); it != reply_links_.end()) {
         if (it->second->send(std::move(octets)))
             return {};
         return {condition::resource_limit_exceeded, "'" + to + "' does not take its replies", {}};
     }
-    auto* const q = core_.find(to);
-    if (!q)
-        return {condition::not_found,
-                "no link of this connection has the target '" + to
-                    + "', and no queue is called so: the reply has nowhere to go",
-                {}};
-    if (auto no = denied(net::access::write, to); !no.empty())
-        return no;
     auto const made = message::make(std::move(octets), 0, core_.now(), core_.wall_clock());
-    return core_.push_to(*q, *made);
+    return core_.push_to(*core_.find(to), *made);
 }
 
 void peer::close(std::string_view condition, std::string text)
@@ -150,7 +160,10 @@ void peer::on_event(engine::event const& e)
         auto const lost = engine().state() == engine::connection_state::ended;
         return end_session(*e.session, lost ? ending::connection : ending::session);
     }
-    case kind::link_requested: return attach_link(*this, *e.link);
+    case kind::link_requested:
+        if (are_fields(e.link->remote_attach().properties, "attach"))
+            attach_link(*this, *e.link);
+        return;
     case kind::link_detached: {
         auto const closed = e.link->closed_by_peer() || !e.link->error().empty();
         end_link(*e.link, closed ? ending::closed : ending::detached);
@@ -198,11 +211,26 @@ void peer::on_open()
     container_id_ = std::string{engine().remote_open().container_id};
     if (core_.stopping())
         return close(condition::connection_forced, "the node is stopping");
-    std::ignore = engine().open();
+    if (core_.users() && !core_.users()->find(user_))  // the users may have changed since SASL
+        return close(condition::unauthorized_access,
+                     "user '" + user_ + "' is not a user of this node any more");
+    if (are_fields(engine().remote_open().properties, "open"))
+        std::ignore = engine().open();
+}
+
+bool peer::are_fields(raw_value properties, char const* whose)
+{
+    auto const good = has_symbols_as_keys(properties);
+    if (!good)
+        close(condition::decode_error,
+              std::string{whose} + ".properties has a key that is no symbol [2.8.13]");
+    return good;
 }
 
 void peer::on_session(engine::session& s)
 {
+    if (!are_fields(s.remote_begin().properties, "begin"))
+        return;
     auto const& o = core_.options();
     engine::session_options e;
     e.incoming_window = o.incoming_window;

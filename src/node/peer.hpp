@@ -8,6 +8,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <vector>
 
 namespace sluice::node::detail {
@@ -47,6 +48,8 @@ public:
     void remove_reply_link(std::string const& address, reply_link const& l) noexcept;
     /// Sends a reply to a link of this connection, or to a queue. @returns why not
     amqp_error reply(std::string const& to, bytes octets);
+    /// Why a reply to it would have nowhere to go, or an empty error.
+    amqp_error cannot_reply(std::string const& to) const;
     /// Nothing is on its way or waits for an answer.
     bool at_rest();
     std::size_t buffered() const noexcept { return buffered_; }
@@ -55,7 +58,10 @@ public:
     bool has_room() noexcept;
     void count_unsettled(int change) noexcept { unsettled_ += static_cast<std::size_t>(change); }
 
-    bool due = false;  // in the core's list of those to run
+    bool due = false;                // in the core's list of those to run
+    std::set<bytes> transactions{};  // declared and not discharged, those that timed out too
+    std::size_t replies = 0;         // of all its ports: the peer has not taken them yet
+    std::size_t reply_octets = 0;
 
 private:
     void on_event(engine::event const& e) override;
@@ -67,6 +73,8 @@ private:
     void on_sasl(bool first);
     void on_sasl_answer(net::sasl_server::answer const& said);
     void on_open();
+    /// Closes the connection if they are none.
+    bool are_fields(raw_value properties, char const* whose);
     void on_session(engine::session& s);
     void end_session(engine::session& s, ending how);
     void watch_buffers();

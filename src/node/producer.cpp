@@ -1,6 +1,7 @@
 // Messages on their way in.
 #include "node/producer.hpp"
 
+#include "node/checks.hpp"
 #include "node/node_core.hpp"
 #include "node/outcomes.hpp"
 #include "node/peer.hpp"
@@ -64,6 +65,13 @@ void producer::take(engine::incoming_delivery& d)
         std::ignore = receiver_.settle(d, {encoded_released()});
         return;
     }
+    if (auto text = fault_of_state(d.remote_state()); !text.empty())
+        return give_up(d, condition::decode_error, std::move(text));
+    if (!accepted_.empty() && !d.settled()
+        && accepted_.contains(bytes(d.tag().begin(), d.tag().end())))
+        return give_up(d, condition::invalid_field,
+                       "delivery " + std::to_string(d.id().value())
+                           + " has the tag of one that its sender has not settled [2.6.12]");
     auto const format = d.message_format();
     auto made = message::make(receiver_.take_body(d), format, core.now(), core.wall_clock());
     if (!made)
@@ -77,6 +85,13 @@ void producer::take(engine::incoming_delivery& d)
     refuse(d, what.condition, what.description);
 }
 
+/// Its link ends; the message is not taken.
+void producer::give_up(engine::incoming_delivery& d, std::string_view condition, std::string text)
+{
+    std::ignore = receiver_.settle(d, {encoded_released()});
+    detach(condition, std::move(text));
+}
+
 /// In a transaction: there is room for it from now on, and it comes with the commit. [4.4.1]
 void producer::post(engine::incoming_delivery& d, message_ptr m)
 {
@@ -86,8 +101,10 @@ void producer::post(engine::incoming_delivery& d, message_ptr m)
         decode(d.remote_state(), decoded) ? nullptr : std::get_if<transactional_state>(&decoded);
     bytes const id = t ? bytes(t->txn_id.begin(), t->txn_id.end()) : bytes{};
     auto* const in = core.find_transaction(id, owner());
-    if (!in || in->timed_out())
-        return refuse(d, in ? condition::transaction_timeout : condition::transaction_unknown_id,
+    if (!in)
+        return refuse(d,
+                      owner().transactions.contains(id) ? condition::transaction_timeout
+                                                        : condition::transaction_unknown_id,
                       "the transaction of this transfer is not open on this connection [4.4.1]");
     amqp_error why;
     auto const to = to_ ? to_ : core.target_of(m, owner(), why);
@@ -122,10 +139,8 @@ void producer::refuse(engine::incoming_delivery& d, std::string_view condition, 
     auto const silent = d.settled() || !how_.can_reject;
     amqp_error const why{
         .condition = std::string{condition}, .description = std::move(text), .info = {}};
-    if (silent) {
-        std::ignore = receiver_.settle(d, {encoded_released()});
-        return detach(why.condition, why.description);
-    }
+    if (silent)
+        return give_up(d, why.condition, why.description);
     auto const state = encoded_rejected(why);
     if (receiver_.settle(d, {state}) == sluice::error::too_large)
         std::ignore = receiver_.settle(

@@ -38,6 +38,7 @@ private:
     void take(engine::incoming_delivery& d);
     void accept(engine::incoming_delivery& d);
     void post(engine::incoming_delivery& d, message_ptr m);
+    void give_up(engine::incoming_delivery& d, std::string_view condition, std::string text);
     void refuse(engine::incoming_delivery& d, std::string_view condition, std::string text);
 
     engine::receiver& receiver_;

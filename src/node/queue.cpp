@@ -97,6 +97,19 @@ void queue::done(entry const& e)
         core_.on_idle(*this);
 }
 
+/// What is added takes room like a message's own.
+void queue::annotate(entry const& e, raw_value annotations)
+{
+    auto const added = annotations.encoded.size();
+    if (removed_ || bytes_ + added > options_.bytes_max
+        || core_.stored_bytes() + added > core_.options().stored_max)
+        return;
+    auto const before = e.message->size();
+    e.message->annotate(annotations);
+    bytes_ += e.message->size() - before;
+    core_.on_resized(before, e.message->size());
+}
+
 void queue::bury(entry const& e)
 {
     if (!options_.dead_letter.empty() && options_.dead_letter != name_)

@@ -79,6 +79,8 @@ public:
     void give_back(entry e);
     /// It will not come back. `e` has come from take().
     void done(entry const& e);
+    /// As far as there is room.
+    void annotate(entry const& e, raw_value annotations);
     /// Rejected by its consumer: to the dead-letter queue, or away.
     void bury(entry const& e);
     std::uint64_t purge();

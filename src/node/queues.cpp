@@ -36,7 +36,7 @@ std::vector<queue_info> node_core::list() const
 
 std::error_code node_core::declare(std::string const& name, queue_options const& options)
 {
-    if (name.empty() || name.front() == '$')
+    if (name.empty() || name.front() == '$' || name.size() > address_max)
         return make_error_code(error::invalid_argument);
     if (auto* const there = find(name)) {
         auto const& o = there->options();
@@ -78,6 +78,13 @@ std::shared_ptr<queue> node_core::find_or_create(std::string const& address, amq
     auto const it = queues_.find(address);
     if (it != queues_.end())
         return it->second;
+    if (address.size() > address_max) {
+        why = {.condition = condition::invalid_field,
+               .description = "an address of " + std::to_string(address.size())
+                              + " octets, more than " + std::to_string(address_max),
+               .info = {}};
+        return nullptr;
+    }
     if (address.empty() || address.front() == '$' || !options_.auto_create) {
         why = {.condition = condition::not_found,
                .description = "there is no '" + address + "' here"

@@ -23,7 +23,7 @@ void settle_entry(node_core& core, queue& from, entry what, engine::outcome_kind
                 what.message->count_failure();
             if (m->undeliverable_here.value_or(false))
                 what.refused_by.push_back(link);
-            what.message->annotate(m->message_annotations);
+            from.annotate(what, m->message_annotations);
         }
     }
     core.count_released();
@@ -31,13 +31,6 @@ void settle_entry(node_core& core, queue& from, entry what, engine::outcome_kind
 }
 
 transaction::~transaction() { roll_back(); }
-
-void transaction::time_out()
-{
-    roll_back();
-    timed_out_ = true;
-    until_ = clock_time::max();
-}
 
 void transaction::post(std::shared_ptr<queue> to, message_ptr m)
 {

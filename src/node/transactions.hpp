@@ -25,8 +25,6 @@ public:
     peer const& connection() const noexcept { return connection_; }
     std::uint64_t controller() const noexcept { return controller_; }
     clock_time until() const noexcept { return until_; }
-    bool timed_out() const noexcept { return timed_out_; }
-    void time_out();
 
     /// @pre the room for it is reserved in the queue
     void post(std::shared_ptr<queue> to, message_ptr m);
@@ -63,7 +61,6 @@ private:
     peer const& connection_;
     std::uint64_t controller_;  // the id of its link
     clock_time until_;
-    bool timed_out_ = false;
     std::vector<posted> posted_;
     std::vector<retired> retired_;
     std::vector<held> held_;

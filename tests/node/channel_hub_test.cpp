@@ -672,6 +672,26 @@ struct ChannelHubLimits : ChannelHub {
     }
 };
 
+struct ChannelHubOfFewCases : ChannelHub {
+    ChannelHubOfFewCases() : ChannelHub{{.cases = 3}} {}
+};
+
+// A request waits in each of its cases.
+TEST_F(ChannelHubOfFewCases, TakesNoMoreThatWait)
+{
+    both({.capacity = 1});
+    r.recv(a, 8, 1);
+    r.recv(a, 9, 1);
+    r.recv(b, 8, 2);
+    EXPECT_EQ(a.take() + b.take(), "");
+    r.recv(b, 9, 2);
+    EXPECT_EQ(b.take(), "9:limit(requests with 3 cases wait at the node, and 3 may)");
+    r.send(a, 10, 1, "v");
+    std::ignore = a.take();
+    r.recv(b, 10, 2);
+    EXPECT_EQ(b.take(), "");
+}
+
 TEST_F(ChannelHubLimits, WhatIsBeyondALimitIsToldAndChangesNothing)
 {
     r.outside.stored_max = 100;

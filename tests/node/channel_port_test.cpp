@@ -76,6 +76,20 @@ TEST_F(NodeChannelPort, OfOneLinkTakesNoRequest)
     bye();
 }
 
+TEST_F(NodeChannelPort, OfOneConnectionAreLimited)
+{
+    for (int i = 0; i < 64; ++i) {
+        c->sender("p" + std::to_string(i), std::string{protocol::address});
+        std::ignore = c->wire();
+    }
+    c->sender("more", std::string{protocol::address});
+    EXPECT_EQ(c->wire_without_flows(), "attach(more h64 receiver source= target=null) "
+                                       "detach(h64 closed amqp:resource-limit-exceeded)");
+    c->receiver("p0", std::string{protocol::address});
+    EXPECT_EQ(c->wire_without_flows().find("null"), std::string::npos);
+    bye();
+}
+
 TEST_F(NodeChannelPort, EndsWithARequestThatIsNone)
 {
     requests();

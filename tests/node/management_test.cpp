@@ -114,16 +114,21 @@ TEST(NodeManagement, DeclaresWithOptions)
     EXPECT_EQ(m.ask(r), "400 the body has to be a map of options");
     r.body = value{value_map{{"length_max", -1}}};
     EXPECT_TRUE(m.ask(r).starts_with("400 option 'length_max'"));
+    r.body = value{value_map{{"dead_letter", "$nowhere"}}};
+    EXPECT_TRUE(m.ask(r).starts_with("400 option 'dead_letter'"));
 }
 
 TEST(NodeManagement, SaysWhatItDoesNotKnow)
 {
     manager m;
+    constexpr auto no_name =
+        "400 a queue needs a name of at most 1024 octets that does not begin with '$'";
     EXPECT_EQ(m.ask("read", "nowhere"), "404 there is no queue 'nowhere'");
     EXPECT_EQ(m.ask("delete", "nowhere"), "404 there is no queue 'nowhere'");
     EXPECT_EQ(m.ask("purge", "nowhere"), "404 there is no queue 'nowhere'");
-    EXPECT_EQ(m.ask("declare", "$q"), "400 a queue needs a name that does not begin with '$'");
-    EXPECT_EQ(m.ask("declare", ""), "400 a queue needs a name that does not begin with '$'");
+    EXPECT_EQ(m.ask("declare", "$q"), no_name);
+    EXPECT_EQ(m.ask("declare", ""), no_name);
+    EXPECT_EQ(m.ask("declare", std::string(1'025, 'q')), no_name);
     EXPECT_TRUE(m.ask("paint", "q").starts_with("501 operation 'paint' is unknown"));
     EXPECT_TRUE(m.ask(message{"nothing"}).starts_with("rejected:amqp:precondition-failed"));
 }
@@ -168,6 +173,16 @@ TEST(NodeManagement, IsNoQueue)
     c->sender("s", "$other");
     EXPECT_EQ(c->wire(),
               "attach(s h0 receiver source= target=null) detach(h0 closed amqp:not-found)");
+}
+
+// What cannot be answered is not done either.
+TEST(NodeManagement, DoesNothingWhoseReplyHasNowhereToGo)
+{
+    manager m;
+    auto r = m.request("declare", "q");
+    r.properties.reply_to = "nowhere";
+    EXPECT_EQ(m.ask(r), "rejected:amqp:not-found)");
+    EXPECT_FALSE(m.n.node.read("q"));
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 
 #include <sluice/codec/writer.hpp>
 
+#include <gmock/gmock.h>
+
 #include <future>
 
 namespace sluice::test {
@@ -374,7 +376,7 @@ TEST(NodeLimits, RejectWhatIsTooMuch)
 TEST(NodeLimits, RejectWhatIsTooMuchInAll)
 {
     node::node_options o;
-    o.stored_max = 100;
+    o.stored_max = 256 + 100;
     pair p{o};
     p.from->deliver("s", text_message(std::string(70, 'x')));
     p.from->sender("other", "other");
@@ -382,6 +384,18 @@ TEST(NodeLimits, RejectWhatIsTooMuchInAll)
     p.from->deliver("other", text_message(std::string(70, 'y')));
     auto const text = p.from->wire_without_flows();
     EXPECT_NE(text.find("rejected:amqp:resource-limit-exceeded"), text.npos) << text;
+}
+
+// An empty message takes memory, too.
+TEST(NodeLimits, CountMessagesThatAreNearlyEmptyForMore)
+{
+    node::node_options o;
+    o.stored_max = 1'000;
+    pair p{o};
+    for (int i = 0; i < 5; ++i) p.from->deliver("s", "");
+    EXPECT_THAT(p.from->wire_without_flows(),
+                testing::EndsWith("receiver 4 settled rejected:amqp:resource-limit-exceeded)"));
+    EXPECT_EQ(p.n.node.read("q")->length, 4u);
 }
 
 // Nothing can be said of a settled delivery, nor to a sender that does not know `rejected`.

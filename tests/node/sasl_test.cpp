@@ -131,8 +131,11 @@ TEST(NodeSasl, RefusesEveryoneWhoseCheckThrows)
 TEST(NodeSasl, RefusesPlainThatIsMalformed)
 {
     node_rig n{with_passwords()};
-    for (auto const& response : {octets_of("ada"), octets_of("ada lovelace"), bytes{},
-                                 octets_of(std::string{"\0ada\0lovelace\0", 14})})
+    for (auto const& response :
+         {octets_of("ada"), octets_of("ada lovelace"), bytes{},
+          octets_of(std::string{"\0ada\0lovelace\0", 14}),
+          octets_of(std::string{"\0\0lovelace", 10}), octets_of(std::string{"\0ada\0", 5}),
+          octets_of(std::string{"\0\xff\xfe\0lovelace", 12})})
         EXPECT_EQ(answer_to(n, init_of("PLAIN", bytes_view{response})),
                   "SASL mechanisms(PLAIN) outcome(1) EOF");
     EXPECT_EQ(answer_to(n, init_of("PLAIN")), "SASL mechanisms(PLAIN) outcome(1) EOF");
@@ -164,6 +167,28 @@ TEST(NodeSasl, EndsTheStreamForAFrameOutOfTurn)
     EXPECT_EQ(answer_to(n, raw_hex_frame("00 53 44 c0 03 01 50 00", 0, frame_type::sasl)),
               "SASL mechanisms(PLAIN ANONYMOUS) EOF");
     EXPECT_EQ(answer_to(n, raw_hex_frame("00 53 41 45", 0, frame_type::sasl)),
+              "SASL mechanisms(PLAIN ANONYMOUS) EOF");
+    n.expect_serves_others();
+}
+
+// [RFC 4616] "authcid = 1*SAFE", "passwd = 1*SAFE": nobody is asked about a name or password that
+// is none, as a check that asks a directory could take it for an anonymous login.
+TEST(NodeSasl, DoesNotAskAboutAnEmptyPassword)
+{
+    node::node_options o;
+    o.check_password = [](std::string_view, std::string_view) { return true; };
+    node_rig n{o};
+    auto const nobody = plain("ada", "");
+    EXPECT_EQ(answer_to(n, init_of("PLAIN", bytes_view{nobody})),
+              "SASL mechanisms(PLAIN) outcome(1) EOF");
+}
+
+// [5.3.1] "exactly one AMQP type"
+TEST(NodeSasl, EndsTheStreamForOctetsAfterAFrame)
+{
+    node_rig n;
+    auto const more = octets_of("more");
+    EXPECT_EQ(answer_to(n, raw_frame(init_of("ANONYMOUS"), more, 0, frame_type::sasl)),
               "SASL mechanisms(PLAIN ANONYMOUS) EOF");
     n.expect_serves_others();
 }

@@ -185,16 +185,48 @@ TEST(NodeFlow, WithoutItsMandatoryFieldsIsADecodeError)
     }
 }
 
-// [2.7.4] "if handle is not set, link-credit, ... MUST NOT be set" by a peer; whatever is there
-// concerns nobody.
-TEST(NodeFlow, WithoutAHandleConcernsNoLink)
+// [2.7.4] "When the handle field is not set, this field MUST NOT be set."
+TEST(NodeFlow, WithALinksFieldsAndNoHandleEndsTheSession)
 {
-    linked l;
+    std::function<void(flow&)> const breaches[] = {
+        [](flow& f) { f.delivery_count = sequence_number{0}; },
+        [](flow& f) { f.link_credit = 10; },
+        [](flow& f) { f.available = 0; },
+        [](flow& f) { f.drain = true; },
+    };
+    for (auto const& breach : breaches) {
+        linked l;
+        auto f = l.c->exact_flow();
+        breach(f);
+        l.c->send(f);
+        l.expect_ended("amqp:invalid-field");
+    }
+}
+
+TEST(NodeFlow, WithALinksFieldsAndNoHandleConcernsNoLinkWhereThePolicyIsTolerant)
+{
+    node::node_options o;
+    o.policy = engine::flow_policy::tolerant;
+    linked l{o};
     auto f = l.c->exact_flow();
     f.link_credit = 10;
     l.c->send(f);
     l.c->deliver("s", "x");
     EXPECT_EQ(l.c->wire_without_flows(), "disposition(receiver 0 settled accepted)");
+}
+
+// [2.7.4] delivery-count: "from the sender link endpoint ... this field MUST be set"
+TEST(NodeFlow, OfASenderWithoutItsDeliveryCountDetachesItsLink)
+{
+    linked l;
+    auto f = l.c->exact_flow();
+    f.handle = l.c->handle_of("s");
+    f.link_credit = 500;
+    l.c->send(f);
+    EXPECT_EQ(l.c->wire_without_flows(), "detach(h0 closed amqp:invalid-field)");
+    l.c->detach_link("s");
+    l.c->sender("t");
+    EXPECT_EQ(l.c->wire_without_flows(), "attach(t h0 receiver source= target=q)");
 }
 
 // [2.7.4] echo

@@ -235,5 +235,31 @@ TEST_F(ShortTransactions, AreBoundedInNumber)
     EXPECT_TRUE(session.begin_transaction().valid());
 }
 
+// A connection has a tenth of what there may be, and no less than a hundred; what timed out counts
+// until it is discharged, for it is remembered so that its end can be told.
+TEST_F(ShortTransactions, OfOneConnectionLeaveRoomForOthers)
+{
+    std::vector<client::session> sessions;
+    std::vector<client::transaction> open;
+    for (auto i = 0; i < 50; ++i) {
+        sessions.push_back(connection.begin());
+        for (auto k = 0; k < 2; ++k) open.push_back(sessions.back().begin_transaction());
+    }
+    EXPECT_THAT(failure_of([&] { std::ignore = session.begin_transaction(); }),
+                HasSubstr("on this connection"));
+    EXPECT_TRUE(connect().begin().begin_transaction().valid());
+    open.front().rollback();
+    EXPECT_TRUE(session.begin_transaction().valid());
+}
+
+TEST_F(ShortTransactions, ThatAreOverTakeNoPosts)
+{
+    auto const out = session.open_sender("q");
+    auto const tx = session.begin_transaction();
+    std::ignore = out.send("one", tx.posting());
+    while (peer.read("q")->length > 0) std::this_thread::yield();
+    EXPECT_THAT(out.send("two", tx.posting()).to_string(), HasSubstr("amqp:transaction:timeout"));
+}
+
 }  // namespace
 }  // namespace sluice::test

@@ -395,6 +395,21 @@ TEST(NodeUsers, WhoIsNotOneAnyMoreIsClosed)
     EXPECT_EQ(n.connect("bob:new"), "open");
 }
 
+TEST(NodeUsers, WhoIsRemovedBetweenTheLoginAndTheOpenIsClosed)
+{
+    users_rig n;
+    raw_client c{n.port};
+    auto const response = octets_of(std::string{"\0ada\0lovelace", 13});
+    c.send_header(protocol_id::sasl);
+    c.send_sasl(sasl_init{.mechanism = "PLAIN", .initial_response = bytes_view{response}});
+    EXPECT_TRUE(c.until("outcome").ends_with("outcome(0)"));
+    EXPECT_FALSE(n.node.set_users(users_of(net::sasl_user_line(user("bob", "new", {})))));
+    c.send_header();
+    c.send(raw_client::usual_open());
+    EXPECT_THAT(c.until("close"), HasSubstr(std::string{"close("} + unauthorized + ")"));
+    EXPECT_THAT(c.description<sluice::close>(), HasSubstr("user 'ada' is not a user"));
+}
+
 TEST(NodeUsers, LinksThatAreNoLongerAllowedAreDetached)
 {
     users_rig n;
