@@ -133,8 +133,6 @@ public:
 
 protected:
     ~flow_request() = default;
-
-private:
     static std::uint64_t merged(std::uint64_t word, std::uint64_t what,
                                 std::uint32_t value) noexcept
     {
@@ -151,6 +149,7 @@ private:
         return ((word | what) & (flow | echo)) | mode | sum;
     }
 
+private:
     std::atomic<std::uint64_t> word_{0};
     std::atomic<bool> queued_{false};
 };

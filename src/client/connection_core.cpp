@@ -137,9 +137,12 @@ void connection_core::wake() noexcept
 std::shared_ptr<session_core> connection_core::default_session(
     std::shared_ptr<connection_core> const& user)
 {
+    std::shared_ptr<session_core> gone;  // let go outside of the lock
     std::lock_guard const lock{default_session_mutex_};
-    if (default_session_)
+    // One that its peer has ended serves nobody any more.
+    if (default_session_ && default_session_->phase() < detail::phase::closing)
         return default_session_;
+    gone.swap(default_session_);
     auto made =
         std::make_shared<session_core>(user->shared_from_this(), user, false, session_options{});
     auto handle = make_user_pointer(made);

@@ -150,6 +150,8 @@ public:
     bool recovers() const noexcept { return options_.reconnect.has_value(); }
     /// There is no engine now, or none that is open, but there will be.
     bool away() const noexcept { return phase() == detail::phase::recovering; }
+    /// What to do about error::too_large of a begin or an attach, else nothing.
+    std::string why_too_large(std::error_code code) const;
     /// The cause, if it is being closed for one of its own and not because a user wants it.
     failure_ptr why_closing() const;
     /// The connection ends for a cause that trying again may cure, so nothing on it ends.
@@ -242,6 +244,7 @@ private:
 
     void connect_now();
     void connected(net::connect_result r);
+    void begin_engine();
     engine::connection_options engine_options() const;
     // connection_sasl.cpp
     net::sasl_preference sasl_preference();

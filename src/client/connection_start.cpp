@@ -122,13 +122,33 @@ void connection_core::connected(net::connect_result r)
     } else if (!ended()) {
         stream_ = std::move(r.stream);
         set_text(peer_, stream_->peer());
-        engine_.emplace(engine_options());
-        std::ignore = engine_->open();
-        std::ignore = engine_->tick(now_);
-        wait_to_read();
+        begin_engine();
     }
     if (!nested)
         turn();
+}
+
+void connection_core::begin_engine()
+{
+    engine_.emplace(engine_options());
+    if (auto const failed = engine_->open()) {
+        lose(failed, "no connection to " + where()
+                         + ": its open does not fit the 512 octets that every peer takes; shorten "
+                           "the container's id, the host name, capabilities or properties");
+        poll_events();
+        return;
+    }
+    std::ignore = engine_->tick(now_);
+    wait_to_read();
+}
+
+std::string connection_core::why_too_large(std::error_code code) const
+{
+    if (code != sluice::error::too_large || !engine_)
+        return {};
+    return ": what it says does not fit a frame, which the peer takes up to "
+           + std::to_string(engine_->outgoing_frame_max())
+           + " octets of; shorten its name, termini, capabilities or properties";
 }
 
 void connection_core::on_opened()

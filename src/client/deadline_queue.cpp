@@ -24,8 +24,9 @@ timed::list* deadline_queue::list_for(std::chrono::milliseconds duration)
 
 void deadline_queue::arm(timed& t, std::chrono::milliseconds after, clock_time now)
 {
+    constexpr auto never = std::chrono::hours{24 * 36'500};  // beyond what clocks can add
     disarm(t);
-    if (after == std::chrono::milliseconds::max())
+    if (after >= never)
         return;
     t.at_ = now + after;
     auto* const l = list_for(after);

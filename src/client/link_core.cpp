@@ -91,7 +91,8 @@ void link_core::attach_request::execute(connection_core& on)
         return l.on_ended(l.closed_locally());
     auto made = l.attach(*s.engine());
     if (!made)
-        return l.on_ended(make_failure(made.error(), "no " + l.refers_to()));
+        return l.on_ended(
+            make_failure(made.error(), "no " + l.refers_to() + on.why_too_large(made.error())));
     l.engine_link_ = *made;
     l.engine_link_->context = &l;
     s.add(link_);
@@ -302,7 +303,10 @@ void link_core::adopt(engine::link& l)
     engine_link_ = &l;
     l.context = this;
     session_->add(shared_from_this());
-    if (auto const failed = l.attach(to_engine()))
+    auto const failed = l.attach(to_engine());
+    if (failed == sluice::error::too_large)
+        std::ignore = l.refuse({.condition = std::string{condition::frame_size_too_small}});
+    if (failed)
         fail(make_failure(failed, "no " + refers_to()));
 }
 

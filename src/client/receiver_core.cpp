@@ -124,6 +124,11 @@ void receiver_core::apply_credit(std::uint64_t what)
     if (ended())
         return;
     auto const mode = what & mode_mask;
+    if (mode != none && !drainers_.empty()) {  // the peer would give it back with the rest
+        after_drain_ = merged(after_drain_, what & ~(flow | echo), value_of(what));
+        what &= flow | echo;
+        return what ? apply_credit(what) : void();
+    }
     if (mode != none)
         window_ = mode == window ? value_of(what) : 0;
     if (!r || away()) {  // granted when the link is back
@@ -141,6 +146,12 @@ void receiver_core::apply_credit(std::uint64_t what)
     }
     if (what & (flow | echo))
         r->request_flow((what & echo) != 0);
+}
+
+void receiver_core::apply_after_drain()
+{
+    if (drainers_.empty() && after_drain_ != 0)
+        apply_credit(std::exchange(after_drain_, 0));
 }
 
 // ---- deliveries
@@ -165,7 +176,7 @@ void receiver_core::on_event(engine::event const& e)
         publish();
         while (auto* const r = static_cast<drain_request*>(drainers_.pop_front()))
             r->finish({}, nullptr);
-        return;
+        return apply_after_drain();
     default: return;
     }
 }

@@ -78,6 +78,7 @@ private:
     void on_orphaned() override;
     void apply(std::uint64_t what) override;
     void apply_credit(std::uint64_t what);
+    void apply_after_drain();
 
     std::shared_ptr<receiver_core> self()
     {
@@ -118,8 +119,9 @@ private:
     std::deque<engine::incoming_delivery*> backlog_;
     delivery_core* records_ = nullptr;  // all that refer to the engine
     request_list drainers_;
-    std::uint32_t window_ = 0;   // automatic credit, as the user wants it; 0: by hand
-    std::uint32_t by_hand_ = 0;  // what was left of it when the link was lost
+    std::uint32_t window_ = 0;       // automatic credit, as the user wants it; 0: by hand
+    std::uint32_t by_hand_ = 0;      // what was left of it when the link was lost
+    std::uint64_t after_drain_ = 0;  // credit asked for while a drain is on, as a flow_request's
 };
 
 }  // namespace sluice::client::detail

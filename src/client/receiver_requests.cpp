@@ -252,6 +252,7 @@ void receiver_core::drain_request::execute(connection_core& on)
     on.deadlines().arm(*this, link_->timeout(), on.now());
     link_->window_ = 0;
     link_->by_hand_ = 0;
+    link_->after_drain_ = 0;
     if (!link_->away())
         r->drain();
 }
@@ -264,8 +265,14 @@ void receiver_core::drain_request::refuse() noexcept
 
 void receiver_core::drain_request::give_up(std::error_code why)
 {
-    link_->drainers_.remove(*this);
-    finish(why, make_failure(why, link_->refers_to() + ": no answer to the drain"));
+    auto const l = link_;
+    l->drainers_.remove(*this);
+    finish(why, make_failure(why, l->refers_to() + ": no answer to the drain"));
+    if (!l->drainers_.empty())
+        return;
+    if (auto* const r = l->engine(); r && !l->away())
+        r->stop_drain();
+    l->apply_after_drain();
 }
 
 void receiver_core::drain_request::finish(std::error_code code, failure_ptr why)

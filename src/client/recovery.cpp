@@ -27,8 +27,10 @@ std::optional<milliseconds> backoff::next(reconnect_options const& o, clock_time
     if (o.max_attempts != 0 && attempts_ >= o.max_attempts)
         return std::nullopt;
     auto const round = static_cast<double>(attempts_ / std::max<std::size_t>(places, 1));
-    auto const most = static_cast<double>(o.max_delay.count());
-    auto const first = static_cast<double>(std::max<std::int64_t>(o.initial_delay.count(), 1));
+    constexpr milliseconds never = std::chrono::hours{24 * 36'500};  // beyond what clocks can add
+    auto const most = static_cast<double>(std::min(o.max_delay, never).count());
+    auto const first =
+        static_cast<double>(std::clamp<std::int64_t>(o.initial_delay.count(), 1, never.count()));
     auto const whole = std::min(most, first * std::pow(std::max(o.factor, 1.0), round));
     auto const delay = whole * (1.0 - std::clamp(o.jitter, 0.0, 1.0) * draw());
     milliseconds const out{static_cast<std::int64_t>(delay)};

@@ -111,6 +111,16 @@ void sender_core::start_send(encoded_message m, send_options const& options, boo
     start(*s);
 }
 
+void sender_core::start_command(encoded_message m, reply_ptr<outcome> r)
+{
+    auto* const s = new send_request{*this, std::move(r)};
+    s->octets = std::move(m.octets);
+    s->take({}, timeout());
+    s->time_runs = true;
+    s->accept_cancellation(*s->reply, connection());
+    start(*s);
+}
+
 void sender_core::start(send_request& s)
 {
     if (core().observed())
@@ -179,9 +189,9 @@ void sender_core::queue(send_request& s)
     if (auto const failed = put(s, false))
         return drop(s, failed, refers_to());
     sends_.push_back(s);
-    if (s.has_credit) {
+    if (s.has_credit || s.time_runs)
         core().deadlines().arm(s, s.timeout, core().now());
-    } else if (without_credit_count_++ == 0) {
+    if (!s.has_credit && without_credit_count_++ == 0) {
         without_credit_ = &s;
         blocked_.start(core().now());
     }
@@ -324,7 +334,9 @@ void sender_core::on_outcome(engine::event const& e, send_request& s)
     auto const kind = e.outgoing->outcome();
     if (s.stream)
         s.streamed_octets = e.outgoing->sent_bytes();
-    if (!e.final && (e.kind == engine::event_kind::sent || kind == outcome_kind::received))
+    // What is not known here may be no outcome: its settlement tells.
+    auto const provisional = kind == outcome_kind::received || kind == outcome_kind::unknown;
+    if (!e.final && (e.kind == engine::event_kind::sent || provisional))
         return;
     if (!e.final && kind == outcome_kind::transactional) {
         // Provisional, and ours to settle: what comes of it the discharge tells. [4.4.1]

@@ -21,6 +21,8 @@ public:
     void start_open(std::shared_ptr<sender_core> user, reply_ptr<client::sender> r);
     void start_send(encoded_message m, send_options const& options, bool only_with_credit,
                     reply_ptr<outcome> r);
+    /// Of a message to a coordinator: its time runs from now on, credit or not.
+    void start_command(encoded_message m, reply_ptr<outcome> r);
     body_stream start_stream(send_options const& options, std::size_t buffer_max);
     std::uint32_t credit() const noexcept { return credit_.load(std::memory_order_relaxed); }
     sender_counters counters() const noexcept;
@@ -118,7 +120,8 @@ public:
     bool settled = false;
     bool only_with_credit = false;
     bool has_credit = false;
-    bool open = true;  // not answered
+    bool time_runs = false;  // also while there is no credit
+    bool open = true;        // not answered
     bool own_tag = false;
     bool was_whole = false;  // on a link that was lost
     bool possible_duplicate = false;

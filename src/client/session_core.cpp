@@ -53,6 +53,8 @@ public:
         if (!begin())
             return s.on_ended(make_failure(make_error_code(sluice::error::operation_aborted),
                                            "begin was cancelled"));
+        if (on.ended())  // by a command that was taken along with this one
+            return s.on_ended(on.failure());
         if (on.phase() == detail::phase::closing)
             return s.on_ended(make_failure(make_error_code(sluice::error::closed_locally),
                                            "connection to " + on.where() + " closed by this side"));
@@ -62,8 +64,9 @@ public:
         }
         auto made = on.engine().begin(to_engine(s.options_));
         if (!made)
-            return s.on_ended(
-                make_failure(made.error(), "no session on the connection to " + on.where()));
+            return s.on_ended(make_failure(made.error(), "no session on the connection to "
+                                                             + on.where()
+                                                             + on.why_too_large(made.error())));
         s.engine_ = *made;
         s.engine_->context = &s;
         on.add(session_);
@@ -290,7 +293,8 @@ void session_core::adopt(engine::session& s)
     engine_ = &s;
     s.context = this;
     connection_->add(shared_from_this());
-    std::ignore = s.begin(to_engine(options_));
+    if (s.begin(to_engine(options_)) == sluice::error::too_large)
+        std::ignore = s.end({.condition = std::string{condition::frame_size_too_small}});
 }
 
 void session_core::lose()

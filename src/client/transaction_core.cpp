@@ -80,8 +80,8 @@ void transaction_controller::declare(std::shared_ptr<session_core> const& sessio
                     std::error_code code, failure_ptr why, outcome const& o) mutable {
         self->on_declared({session, link}, code, std::move(why), o, std::move(reply));
     };
-    link.core_->start_send(message_of(sluice::declare{}), {}, false,
-                           library_reply<decltype(done), outcome>::make(std::move(done), whose));
+    link.core_->start_command(message_of(sluice::declare{}),
+                              library_reply<decltype(done), outcome>::make(std::move(done), whose));
 }
 
 void transaction_controller::on_declared(place const& at, std::error_code code, failure_ptr why,
@@ -120,8 +120,8 @@ void transaction_controller::discharge(std::shared_ptr<transaction_core> const& 
                                                  outcome const& o) mutable {
         of->on_discharged(fail, code, std::move(why), o, std::move(reply));
     };
-    of->link().core_->start_send(
-        message_of(sluice::discharge{.txn_id = of->id(), .fail = fail}), {}, false,
+    of->link().core_->start_command(
+        message_of(sluice::discharge{.txn_id = of->id(), .fail = fail}),
         library_reply<decltype(done), outcome>::make(std::move(done), whose));
 }
 

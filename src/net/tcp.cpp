@@ -1,8 +1,11 @@
 // TCP: a socket as a byte stream, and the way to get one.
+#include <sluice/net/detail/tcp_addresses.hpp>
 #include <sluice/net/tcp.hpp>
 
-#include <boost/asio/connect.hpp>
 #include <boost/asio/steady_timer.hpp>
+
+#include <algorithm>
+#include <optional>
 
 namespace sluice::net {
 namespace {
@@ -78,6 +81,10 @@ private:
     bool loopback_ = false;
 };
 
+constexpr auto never = std::chrono::hours{24 * 36'500};  // beyond what clocks can add
+/// For an address that says nothing, where the whole has no time-out.
+constexpr std::chrono::seconds share_without_limit{10};
+
 /// Resolver, socket and timer race; whoever ends it calls `done` and lets go of the rest.
 class connecting final : public tcp_connect, public std::enable_shared_from_this<connecting> {
 public:
@@ -87,6 +94,7 @@ public:
           resolver_{executor},
           socket_{executor},
           timer_{executor},
+          share_{executor},
           host_{std::move(host)},
           port_{port},
           options_{options},
@@ -96,7 +104,33 @@ public:
 
     void start()
     {
-        if (options_.timeout != std::chrono::milliseconds::max()) {
+        start_timer();
+        resolver_.async_resolve(
+            host_, std::to_string(port_), tcp::resolver::numeric_service,
+            [self = shared_from_this()](error_code ec, tcp::resolver::results_type const& found) {
+                self->resolved(ec, found);
+            });
+    }
+
+    void start(std::vector<tcp::endpoint> where)
+    {
+        start_timer();
+        addresses_ = std::move(where);
+        try_next(asio::error::host_not_found);
+    }
+
+    void cancel() override
+    {
+        finish(to_boost(error::operation_aborted), "connecting to " + where() + " was cancelled");
+    }
+
+private:
+    using clock = std::chrono::steady_clock;
+
+    void start_timer()
+    {
+        if (options_.timeout < never) {
+            ends_ = clock::now() + options_.timeout;
             timer_.expires_after(options_.timeout);
             timer_.async_wait([self = shared_from_this()](error_code ec) {
                 if (!ec)
@@ -106,19 +140,8 @@ public:
                                      + " ms; check host, port and firewall");
             });
         }
-        resolver_.async_resolve(
-            host_, std::to_string(port_), tcp::resolver::numeric_service,
-            [self = shared_from_this()](error_code ec, tcp::resolver::results_type const& found) {
-                self->resolved(ec, found);
-            });
     }
 
-    void cancel() override
-    {
-        finish(to_boost(error::operation_aborted), "connecting to " + where() + " was cancelled");
-    }
-
-private:
     std::string where() const
     {
         return (host_.find(':') != host_.npos ? "[" + host_ + "]" : host_) + ":"
@@ -133,10 +156,42 @@ private:
             return finish(to_boost(error::resolve_failed), "host '" + host_ + "' does not resolve ("
                                                                + ec.message()
                                                                + "); check its name");
-        asio::async_connect(socket_, found,
-                            [self = shared_from_this()](error_code code, tcp::endpoint const&) {
-                                self->connected(code);
-                            });
+        for (auto const& entry : found) addresses_.push_back(entry.endpoint());
+        try_next(asio::error::host_not_found);
+    }
+
+    /// One address after the other. Behind one that says nothing there may be one that answers.
+    void try_next(error_code last)
+    {
+        auto const n = tried_;
+        if (n == addresses_.size())
+            return connected(last);
+        ++tried_;
+        error_code ignored;
+        socket_.close(ignored);
+        if (tried_ < addresses_.size())
+            limit_share(addresses_.size() - n);
+        socket_.async_connect(addresses_[n],
+                              [self = shared_from_this(), n = tried_](error_code ec) {
+                                  if (!self->done_ || n != self->tried_)
+                                      return;
+                                  self->share_.cancel();
+                                  if (ec)
+                                      self->try_next(ec);
+                                  else
+                                      self->connected({});
+                              });
+    }
+
+    void limit_share(std::size_t left)
+    {
+        auto const time = ends_ ? (*ends_ - clock::now()) / static_cast<std::int64_t>(left)
+                                : clock::duration{share_without_limit};
+        share_.expires_after(std::max(time, clock::duration::zero()));
+        share_.async_wait([self = shared_from_this(), n = tried_](error_code ec) {
+            if (!ec && self->done_ && n == self->tried_)
+                self->try_next(asio::error::timed_out);
+        });
     }
 
     void connected(error_code ec)
@@ -158,6 +213,7 @@ private:
         if (!done)
             return;
         timer_.cancel();
+        share_.cancel();
         resolver_.cancel();
         error_code ignored;
         socket_.close(ignored);
@@ -168,6 +224,10 @@ private:
     tcp::resolver resolver_;
     tcp::socket socket_;
     asio::steady_timer timer_;
+    asio::steady_timer share_;  // of one address
+    std::vector<tcp::endpoint> addresses_;
+    std::size_t tried_ = 0;
+    std::optional<clock::time_point> ends_;
     std::string host_;
     std::uint16_t port_;
     tcp_options options_;
@@ -188,6 +248,19 @@ std::shared_ptr<tcp_connect> connect_tcp(asio::any_io_executor executor, std::st
     auto attempt = std::make_shared<connecting>(std::move(executor), std::move(host), port, options,
                                                 std::move(done));
     attempt->start();
+    return attempt;
+}
+
+std::shared_ptr<tcp_connect> detail::connect_addresses(asio::any_io_executor executor,
+                                                       std::vector<tcp::endpoint> where,
+                                                       tcp_options const& options,
+                                                       std::function<void(connect_result)> done)
+{
+    auto const host = where.empty() ? std::string{} : where.front().address().to_string();
+    auto const port = where.empty() ? std::uint16_t{0} : where.front().port();
+    auto attempt =
+        std::make_shared<connecting>(std::move(executor), host, port, options, std::move(done));
+    attempt->start(std::move(where));
     return attempt;
 }
 

@@ -37,7 +37,8 @@ protected:
 
     void start_timer()
     {
-        if (timeout_ == std::chrono::milliseconds::max())
+        constexpr auto never = std::chrono::hours{24 * 36'500};  // beyond what clocks can add
+        if (timeout_ >= never)
             return;
         timer_.expires_at(started_ + timeout_);
         timer_.async_wait([self = shared_from_this()](error_code ec) {

@@ -1,8 +1,12 @@
 // Connecting over TCP, and what is said when that fails.
+#include <sluice/net/detail/tcp_addresses.hpp>
 #include <sluice/net/tcp.hpp>
 
 #include <boost/asio/io_context.hpp>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include <vector>
 
 namespace sluice::net {
 namespace {
@@ -67,6 +71,64 @@ TEST(Tcp, ACancelledAttemptCallsItsHandlerOnce)
     io.run();
     EXPECT_EQ(calls, 1);
     EXPECT_EQ(out.code, error::operation_aborted);
+}
+
+/// Listens and answers nobody: its queue is full.
+class black_hole {
+public:
+    explicit black_hole(boost::asio::io_context& io) : acceptor_{io, tcp::v4()}
+    {
+        acceptor_.bind({boost::asio::ip::address_v4::loopback(), 0});
+        acceptor_.listen(0);
+        for (int i = 0; i < 4; ++i) {
+            auto& s = waiting_.emplace_back(io, tcp::v4());
+            s.native_non_blocking(true);
+            auto const to = where();
+            std::ignore = ::connect(s.native_handle(), to.data(), socklen_t(to.size()));
+        }
+    }
+    tcp::endpoint where() const { return acceptor_.local_endpoint(); }
+
+private:
+    tcp::acceptor acceptor_;
+    std::vector<tcp::socket> waiting_;
+};
+
+TEST(Tcp, AnAddressThatSaysNothingLeavesTimeForTheNext)
+{
+    boost::asio::io_context io;
+    black_hole const hole{io};
+    tcp::acceptor acceptor{io, {boost::asio::ip::address_v4::loopback(), 0}};
+    std::vector<tcp::endpoint> where(25, acceptor.local_endpoint());
+    where.front() = hole.where();
+    connect_result out;
+    auto const attempt =
+        detail::connect_addresses(io.get_executor(), where, {.timeout = std::chrono::seconds{5}},
+                                  [&](connect_result r) { out = std::move(r); });
+    io.run();
+    ASSERT_TRUE(out.stream) << out.text;
+    EXPECT_EQ(out.stream->peer(), "127.0.0.1:" + std::to_string(acceptor.local_endpoint().port()));
+}
+
+TEST(Tcp, AnAddressThatRefusesIsFollowedByTheNextAndTheLastIsNamed)
+{
+    boost::asio::io_context io;
+    tcp::endpoint closed;
+    {
+        tcp::acceptor gone{io, {boost::asio::ip::address_v4::loopback(), 0}};
+        closed = gone.local_endpoint();
+    }
+    tcp::acceptor acceptor{io, {boost::asio::ip::address_v4::loopback(), 0}};
+    for (auto const& last : {acceptor.local_endpoint(), closed}) {
+        connect_result out;
+        auto const attempt =
+            detail::connect_addresses(io.get_executor(), {closed, closed, last}, {},
+                                      [&](connect_result r) { out = std::move(r); });
+        io.restart();
+        io.run();
+        EXPECT_EQ(out.stream != nullptr, last != closed) << out.text;
+        EXPECT_EQ(out.code == error::connect_failed, last == closed) << out.text;
+    }
 }
 
 struct waiter final : stream_waiter {

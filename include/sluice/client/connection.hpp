@@ -40,6 +40,7 @@ public:
     }
 
     /// A session of the connection's own, begun at the first call; it ends with the connection.
+    /// Should it end before, the next call begins another one.
     session default_session() const;
     /// Links on the default session.
     sender open_sender(std::string address, sender_options options = {}) const

@@ -67,8 +67,9 @@ public:
     void request_flow(bool echo = false) const;
 
     /// Asks the peer to use its credit up or give it back; completes when no delivery can come any
-    /// more. Errors: the link's end, error::timed_out, error::operation_aborted; the link stays as
-    /// it is.
+    /// more. Turns the automatic window off. Credit that you grant meanwhile is granted when it is
+    /// over, however it ends. Errors: the link's end, error::timed_out, error::operation_aborted;
+    /// the link stays as it is.
     template <class Token>
     auto async_drain(Token&& token) const
     {

@@ -72,7 +72,8 @@ public:
     {
         std::unique_lock lock{mutex_};
         auto const ready = [this] { return closed_ || !facts_.empty(); };
-        if (timeout == no_timeout)
+        constexpr auto never = std::chrono::hours{24 * 36'500};  // beyond what clocks can add
+        if (timeout >= never)
             ready_.wait(lock, ready);
         else
             ready_.wait_for(lock, timeout, ready);
