@@ -15,6 +15,8 @@ namespace sluice::client {
 /// Made by sender::stream(). Copies refer to the same message. If the last handle goes before
 /// finish(), the delivery is aborted. Thread-safe; the order of writes from several threads is
 /// theirs to see to.
+///
+/// @pre of all members: made by sender::stream(), not default-constructed.
 class SLUICE_EXPORT body_stream {
 public:
     body_stream() noexcept = default;

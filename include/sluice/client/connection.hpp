@@ -10,6 +10,8 @@ namespace sluice::client {
 
 /// A handle on a connection; copies refer to the same one. Thread-safe. Once the last handle on it,
 /// its sessions and their links is gone, it is closed.
+///
+/// @pre of all members but valid(): valid(). One that is default-constructed is not.
 class SLUICE_EXPORT connection {
 public:
     connection() noexcept = default;

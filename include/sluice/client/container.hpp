@@ -15,6 +15,8 @@ namespace sluice::client {
 /// `SLUICE_TRACE=frames` in the environment prints every frame to standard error, one line each.
 class SLUICE_EXPORT container {
 public:
+    /// @throws boost::system::system_error with error::invalid_argument: an id that is not UTF-8 or
+    ///     longer than an open takes
     explicit container(container_options options = {});
     explicit container(std::string id);
     ~container();
@@ -29,7 +31,8 @@ public:
     /// `idle_timeout_ms`, `channel_max`. An unknown one is an error.
     ///
     /// Errors, each with a text that says what and what to do (the connection's error()):
-    /// error::invalid_url, error::resolve_failed, error::connect_failed,
+    /// error::invalid_url, error::invalid_argument (an option, by name), error::resolve_failed,
+    /// error::connect_failed,
     /// error::sasl_no_common_mechanism, error::sasl_auth_failed, error::sasl_required,
     /// error::invalid_protocol_header, error::tls_setup_failed, error::tls_verify_failed,
     /// error::tls_refused, error::tls_handshake_failed, error::websocket_failed, error::timed_out,
@@ -61,7 +64,7 @@ public:
     /// Takes connections in at `host`:`port` (0: any port that is free) until the listener's last
     /// handle goes or it is closed. See listener.hpp.
     /// @throws boost::system::system_error with error::resolve_failed, error::listen_failed,
-    ///     error::tls_setup_failed
+    ///     error::tls_setup_failed, error::invalid_argument (an option, by name)
     listener listen(std::string const& host, std::uint16_t port, listener_options options = {},
                     server_handlers handlers = {});
 

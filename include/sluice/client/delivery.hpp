@@ -29,6 +29,8 @@ struct modification {
 ///
 /// Distinct handles: safe to use concurrently. Answers to one delivery from several threads: the
 /// first one counts.
+///
+/// @pre of all members but valid(): valid(). One that is default-constructed is not.
 class SLUICE_EXPORT delivery {
 public:
     delivery() noexcept = default;
@@ -54,19 +56,20 @@ public:
 
     /// States an outcome and settles (in receiver settle mode second: states it; see
     /// async_settle()).
-    /// @throws boost::system::system_error with error::already_settled after an earlier answer, or
-    /// error::stale_delivery once the link is gone.
+    /// @throws boost::system::system_error with error::already_settled after an earlier answer,
+    /// error::stale_delivery once the link is gone, or error::invalid_argument, and the delivery
+    /// stays without an answer: an error or a state that cannot be sent.
     void accept() const;
     void release() const;
     void reject(amqp_error why = {}) const;
     void modify(modification how = {}) const;
-    /// Any encoded state, such as a transactional-state.
+    /// Any encoded state, such as a transactional-state; empty: settled without one.
     void answer(bytes encoded_state) const;
 
     /// As accept() and the like, and completes once the delivery is settled: at once in mode first,
     /// with the sender's settlement in mode second. Cancelling and the deadline only stop the
     /// waiting: the answer stays given. Completes with error::already_settled,
-    /// error::stale_delivery, error::timed_out, error::operation_aborted.
+    /// error::stale_delivery, error::invalid_argument, error::timed_out, error::operation_aborted.
     template <class Token>
     auto async_settle(bytes encoded_state, Token&& token) const
     {

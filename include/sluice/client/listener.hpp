@@ -21,7 +21,7 @@ using acceptor = std::function<result<std::shared_ptr<net::tcp_listener>>(
     boost::asio::any_io_executor on, std::string const& host, std::uint16_t port,
     std::string* fault)>;
 
-/// Settings of a listener; each limit with what happens beyond it.
+/// Settings of a listener; each limit with what happens beyond it. No time may be negative.
 struct listener_options {
     /// Of each connection. Its limits: max_frame_size (amqp:connection:framing-error), channel_max
     /// (sessions; framing-error), idle_timeout (amqp:resource-limit-exceeded [2.4.5]).
@@ -61,7 +61,8 @@ struct listener_options {
 };
 
 /// What a request object has in common: answered once; the first answer counts. One that goes
-/// without an answer is refused. Thread-safe.
+/// without an answer is refused. An answer that cannot be sent (a condition, options) is none: it
+/// throws boost::system::system_error with error::invalid_argument, naming the field. Thread-safe.
 class SLUICE_EXPORT peer_request {
 public:
     bool answered() const noexcept;
@@ -160,6 +161,8 @@ struct server_handlers {
 
 /// A handle on a listener; copies refer to the same one. Thread-safe. It stops taking connections
 /// in when the last handle goes; those that are open stay. Made by container::listen().
+///
+/// @pre of all members but valid(): valid(). One that is default-constructed is not.
 class SLUICE_EXPORT listener {
 public:
     listener() noexcept = default;

@@ -11,6 +11,8 @@ namespace sluice::client {
 /// library never waits for a reader: when the channel is full, the oldest fact goes and is counted.
 /// At the end of what it is about the channel is closed with the reason; what is in it can still be
 /// read. Asked for after that end, it comes closed. Thread-safe.
+///
+/// @pre of all members but valid(): valid(). One that is default-constructed is not.
 template <class T>
 class notifications {
 public:

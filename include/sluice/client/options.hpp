@@ -1,4 +1,6 @@
-// Settings of container, connection, session and links: plain structs with defaults.
+// Settings of container, connection, session and links: plain structs with defaults. What cannot be
+// sent or cannot work is refused at the call that it is given to, before anything goes out:
+// error::invalid_argument, with the name of the field and what is wrong.
 #pragma once
 
 #include <sluice/audit/finding.hpp>
@@ -28,7 +30,7 @@ inline constexpr milliseconds default_timeout{30'000};
 class observer;  // <sluice/client/observer.hpp>
 
 struct container_options {
-    std::string id{};         ///< container-id [2.7.1]; empty: one made up
+    std::string id{};         ///< container-id [2.7.1], UTF-8; empty: one made up
     unsigned io_threads = 1;  ///< connections are spread over them; no code of yours runs there
     unsigned handler_threads_max =
         64;  ///< threads for your handlers: few, and more while those are blocked
@@ -66,7 +68,7 @@ struct reconnect_options {
     /// and credentials are those of the connection.
     std::vector<std::string> urls{};
     milliseconds initial_delay{100};  ///< before the first attempt; the same URL again: `factor`
-    double factor = 2;                ///< by which the delay grows with each round over the URLs
+    double factor = 2;                ///< of the delay with each round over the URLs; 1 at least
     double jitter = 0.5;              ///< 0 to 1: how much of a delay is random
     milliseconds max_delay{30'000};
     unsigned max_attempts = 0;                ///< of one recovery; 0: no limit
@@ -77,7 +79,8 @@ struct reconnect_options {
 };
 
 /// Reaches a peer: called on an I/O thread with its executor; `done` is called once, on that
-/// executor, never from within this call. As net::connect_tcp().
+/// executor, never from within this call. As net::connect_tcp(). One that throws or gives null has
+/// failed: error::connect_failed, with what it threw, and it must not call `done` then.
 using connector = std::function<std::shared_ptr<net::tcp_connect>(
     boost::asio::any_io_executor on, std::string const& host, std::uint16_t port,
     std::function<void(net::connect_result)> done)>;
@@ -101,15 +104,15 @@ struct connection_options {
     std::string hostname{};  ///< in open; empty: the URL's host
     /// How to reach the peer instead of TCP, such as sluice::test's that stays in memory.
     client::connector connector{};
-    milliseconds timeout =
-        default_timeout;  ///< of each call on it that expects an answer, connect included
-    std::uint32_t max_frame_size = 65536;
-    std::uint32_t outgoing_frame_max = 65536;
+    milliseconds timeout = default_timeout;  ///< of each call on it that expects an answer, connect
+                                             ///< included; 0: the default
+    std::uint32_t max_frame_size = 65536;      ///< octets; 512 at least [2.7.1]
+    std::uint32_t outgoing_frame_max = 65536;  ///< octets; 512 at least
     std::uint16_t channel_max = 255;
     milliseconds idle_timeout{60'000};  ///< silence after which the peer is given up; 0: never
     std::size_t output_buffer_size =
-        std::size_t{256} * 1024;  ///< octets encoded ahead of the socket
-    std::size_t input_buffer_size = std::size_t{128} * 1024;
+        std::size_t{256} * 1024;  ///< octets encoded ahead of the socket; not 0
+    std::size_t input_buffer_size = std::size_t{128} * 1024;  ///< octets; not 0
     bool no_delay = true;
     /// Unset: on in a build of the library with assertions, else off.
     std::optional<audit_mode> audit{};
@@ -188,7 +191,7 @@ struct receiver_options : link_options {
     std::uint32_t credit_window =
         100;  ///< deliveries held and on their way together; 0: credit by hand
     std::uint32_t inbox_max =
-        256;  ///< deliveries moved ahead of receive(); others wait in the session's window
+        256;  ///< deliveries moved ahead of receive(), not 0; others wait in the session's window
     std::size_t inbox_bytes_max = 1u << 20;  ///< octets of those, more than one delivery
     bool streamed = false;  ///< deliveries come at their first frame and are read in parts
     std::size_t stream_buffer_max = 1u << 20;

@@ -18,6 +18,8 @@ namespace sluice::client {
 /// Credit: with `credit_window` (the default), deliveries held by you and deliveries on their way
 /// are kept at that number together. With `credit_window = 0` you grant by hand. A delivery counts
 /// as held until it is answered.
+///
+/// @pre of all members but valid(): valid(). One that is default-constructed is not.
 class SLUICE_EXPORT receiver {
 public:
     receiver() noexcept = default;

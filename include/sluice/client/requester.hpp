@@ -39,6 +39,8 @@ struct requester_counters {
 ///
 /// On a connection that recovers, the peer gives a new reply address: requests of after that use
 /// it, replies to those of before are lost, and these end at their deadlines.
+///
+/// @pre of all members but valid(): valid(). One that is default-constructed is not.
 class SLUICE_EXPORT requester {
 public:
     requester() noexcept = default;

@@ -49,6 +49,8 @@ private:
 ///     auto const serving = responder::open(session, "prices", [](message const& m) {
 ///         return message{price_of(m)};
 ///     });
+///
+/// @pre of all members but valid(): valid(). One that is default-constructed is not.
 class SLUICE_EXPORT responder {
 public:
     /// Handlers run one after the other on the session's executor.

@@ -29,10 +29,13 @@ struct encoded_message {
 /// their order, and many threads' sends share a wake-up. Once the last handle is gone and its sends
 /// have their outcomes, the link is detached.
 ///
+/// @pre of all members but valid(): valid(). One that is default-constructed is not.
+///
 /// **async_send / send** wait while there is no credit (without a deadline), then for the outcome
 /// (with send_options::timeout). They complete with the outcome; rejected, released and modified
 /// are outcomes and no errors. Errors: error::link_detached_by_peer and the like with the cause in
 /// error(), error::message_size_exceeded, error::queue_full (sender_options::outstanding_max),
+/// error::invalid_argument (send_options that cannot be sent; nothing is),
 /// error::timed_out, error::operation_aborted (cancelled before its last frame was written: it is
 /// withdrawn, or aborted on the wire, and the peer never has it), error::outcome_unknown
 /// (cancelled, out of time, or the link ended after that: the peer may have it).
@@ -66,6 +69,11 @@ public:
     auto async_send(message const& m, Token&& token) const
     {
         return async_send(encode(m), send_options{}, std::forward<Token>(token));
+    }
+    template <class Token>
+    auto async_send(std::string_view text, send_options options, Token&& token) const
+    {
+        return async_send(encode(text), std::move(options), std::forward<Token>(token));
     }
     template <class Token>
     auto async_send(std::string_view text, Token&& token) const

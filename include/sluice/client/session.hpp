@@ -16,6 +16,8 @@ class requester_core;
 /// A handle on a session; copies refer to the same one. Thread-safe. Once the last handle on it and
 /// on its links is gone, it is ended.
 ///
+/// @pre of all members but valid(): valid(). One that is default-constructed is not.
+///
 /// Opening a link: on the deadline (link_options::timeout) or when cancelled, the link is detached
 /// and the call completes with error::timed_out or error::operation_aborted at once; a late answer
 /// is dropped. On failure the handle that comes with the error tells the cause: error().
@@ -26,7 +28,8 @@ public:
     explicit operator bool() const noexcept { return valid(); }
 
     /// Attaches a link that sends to `address`. Errors: error::link_refused and the like with the
-    /// peer's condition, error::link_name_in_use, error::handle_max_exceeded, the session's end.
+    /// peer's condition, error::link_name_in_use, error::handle_max_exceeded,
+    /// error::invalid_argument (options that cannot be sent, by name), the session's end.
     template <class Token>
     auto async_open_sender(std::string address, sender_options options, Token&& token) const
     {

@@ -27,6 +27,8 @@ class transaction_core;
 /// The end of the session or connection, and the peer's time-out, roll it back: commit() then fails
 /// with error::transaction_rolled_back, or with error::transaction_in_doubt when it was on its way
 /// already and no answer came.
+///
+/// @pre of all members but valid(): valid(). One that is default-constructed is not.
 class SLUICE_EXPORT transaction {
 public:
     transaction() noexcept = default;
