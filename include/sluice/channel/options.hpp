@@ -14,7 +14,7 @@ using client::milliseconds;
 using client::no_timeout;
 
 /// Of channel<T>::open(). The first block is the channel's own: everybody who opens it has to give
-/// the same.
+/// the same. No time may be negative.
 struct options {
     std::uint32_t capacity = 0;  ///< values that are sent and not acknowledged; 0: rendezvous
     guarantee delivery = guarantee::at_least_once;

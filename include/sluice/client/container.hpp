@@ -15,8 +15,7 @@ namespace sluice::client {
 /// `SLUICE_TRACE=frames` in the environment prints every frame to standard error, one line each.
 class SLUICE_EXPORT container {
 public:
-    /// @throws boost::system::system_error with error::invalid_argument: an id that is not UTF-8 or
-    ///     longer than an open takes
+    /// @throws boost::system::system_error with error::invalid_argument: an id that is not UTF-8
     explicit container(container_options options = {});
     explicit container(std::string id);
     ~container();
