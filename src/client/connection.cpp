@@ -1,6 +1,7 @@
 // Connection handles.
 #include "client/connection_core.hpp"
 #include "client/session_core.hpp"
+#include "client/user_values.hpp"
 
 #include <sluice/client/connection.hpp>
 
@@ -34,14 +35,18 @@ executor connection::get_executor() const { return core_->completions()->get_exe
 
 void connection::start_begin(session_options options, detail::reply_ptr<session> r) const
 {
+    auto unfit = detail::refusal(detail::fault_in(options));
     auto made = std::make_shared<detail::session_core>(core_->shared_from_this(), core_, true,
                                                        std::move(options));
+    made->set_unfit(std::move(unfit));
     auto handle = detail::make_user_pointer(made);
     made->start_begin(std::move(handle), std::move(r));
 }
 
 void connection::start_close(amqp_error why, detail::reply_ptr<> r) const
 {
+    if (auto const unfit = detail::refusal(detail::fault_in(why)))
+        return detail::refuse(*core_->completions(), std::move(r), unfit);
     core_->start_close(std::move(why), std::move(r));
 }
 

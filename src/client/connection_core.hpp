@@ -243,6 +243,7 @@ private:
     net::url const& url() const noexcept { return urls_[url_at_.load(std::memory_order_relaxed)]; }
 
     void connect_now();
+    void connect_by_user();
     void connected(net::connect_result r);
     void begin_engine();
     engine::connection_options engine_options() const;

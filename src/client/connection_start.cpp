@@ -4,6 +4,8 @@
 
 #include <sluice/net/transport.hpp>
 
+#include <boost/asio/post.hpp>
+
 namespace sluice::client::detail {
 
 void connection_core::connect_request::execute(connection_core& on)
@@ -23,15 +25,42 @@ void connection_core::connect_now()
     started_ = now_;
     net::tcp_options const tcp{.no_delay = options_.no_delay, .timeout = options_.timeout};
     auto self = shared_from_this();
-    if (options_.connector) {
-        connecting_ =
-            options_.connector(io_->context().get_executor(), url().host, url().port,
-                               [self](net::connect_result r) { self->connected(std::move(r)); });
-        return;
-    }
+    if (options_.connector)
+        return connect_by_user();
     connecting_ =
         net::connect_transport(io_->context().get_executor(), url(), tcp, options_.tls,
                                [self](net::connect_result r) { self->connected(std::move(r)); });
+}
+
+/// One that throws, or gives nothing back, never calls what it was given.
+void connection_core::connect_by_user()
+{
+    auto const waits = std::make_shared<bool>(true);  // on this thread only
+    auto done = [self = shared_from_this(), waits](net::connect_result r) {
+        if (std::exchange(*waits, false))
+            self->connected(std::move(r));
+    };
+    std::string fault;
+    try {
+        connecting_ =
+            options_.connector(io_->context().get_executor(), url().host, url().port, done);
+        fault = connecting_ ? "" : "gave nothing back";
+    } catch (std::exception const& e) {
+        fault = std::string{"threw: "} + e.what();
+    } catch (...) {
+        fault = "threw something that is no std::exception";
+    }
+    if (!*waits)
+        connecting_.reset();  // it has ended from within the call
+    if (fault.empty())
+        return;
+    boost::asio::post(io_->context(),
+                      [done, text = "cannot connect to " + where()
+                                    + ": connection_options::connector " + fault]() mutable {
+                          done({.code = net::to_boost(sluice::error::connect_failed),
+                                .text = std::move(text),
+                                .stream = nullptr});
+                      });
 }
 
 void connection_core::connect_request::refuse() noexcept

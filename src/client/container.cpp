@@ -1,5 +1,6 @@
 // The container: URLs become connections.
 #include "client/connection_core.hpp"
+#include "client/user_values.hpp"
 
 #include <sluice/client/container.hpp>
 
@@ -71,6 +72,15 @@ std::string scheme_of(net::url const& u)
     return u.websocket ? (u.tls ? "wss://" : "ws://") : (u.tls ? "amqps://" : "amqp://");
 }
 
+/// @returns what is wrong with values that go out, or cannot work, or nothing
+std::string unfit(net::url const& where, connection_options const& o)
+{
+    auto fault = unknown_mechanism(o);
+    if (fault.empty())
+        fault = detail::fault_in(o);
+    return fault.empty() ? detail::fault_in_host(where.host) : fault;
+}
+
 /// The other places of reconnect_options.
 std::error_code add_places(std::vector<std::string> const& urls, std::vector<net::url>& out,
                            std::string& fault)
@@ -94,6 +104,8 @@ std::error_code add_places(std::vector<std::string> const& urls, std::vector<net
                     + scheme_of(first);
             return make_error_code(error::invalid_url);
         }
+        if (fault = detail::fault_in_host(parsed->host); !fault.empty())
+            return make_error_code(error::invalid_url);
         out.push_back(std::move(*parsed));
     }
     return {};
@@ -102,8 +114,9 @@ std::error_code add_places(std::vector<std::string> const& urls, std::vector<net
 }  // namespace
 
 container::container(container_options options)
-    : core_{std::make_shared<detail::container_core>(std::move(options))}
 {
+    detail::require_none(detail::fault_in(options));
+    core_ = std::make_shared<detail::container_core>(std::move(options));
 }
 
 container::container(std::string id) : container{container_options{.id = std::move(id)}} {}
@@ -125,9 +138,11 @@ void container::start_connect(std::shared_ptr<detail::container_core> const& cor
         fault = apply(where, options);
         if (!fault.empty())
             code = make_error_code(error::invalid_url);
-        else if (fault = unknown_mechanism(options); !fault.empty())
+        else if (fault = unfit(where, options); !fault.empty())
             code = make_error_code(error::invalid_argument);
     }
+    if (options.timeout == milliseconds{0})
+        options.timeout = default_timeout;
     if (!options.user && where.user)
         options.user = std::move(where.user);
     if (!options.password && where.password)

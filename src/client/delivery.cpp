@@ -1,5 +1,6 @@
 // Delivery handles.
 #include "client/receiver_core.hpp"
+#include "client/user_values.hpp"
 
 #include <sluice/client/delivery.hpp>
 #include <sluice/codec/codec.hpp>
@@ -59,6 +60,7 @@ void delivery::release() const { check(core_->answer(outcome_kind::released, {})
 
 void delivery::reject(amqp_error why) const
 {
+    detail::require_none(detail::fault_in(why));
     bytes state;
     append(state, delivery_state{rejected{.error = why.view()}});
     check(core_->answer(outcome_kind::rejected, std::move(state)));
@@ -66,6 +68,7 @@ void delivery::reject(amqp_error why) const
 
 void delivery::modify(modification how) const
 {
+    detail::require_none(detail::fault_in(how));
     bytes state;
     append(state, delivery_state{modified{.delivery_failed = how.delivery_failed,
                                           .undeliverable_here = how.undeliverable_here,
@@ -75,6 +78,7 @@ void delivery::modify(modification how) const
 
 void delivery::answer(bytes encoded_state) const
 {
+    detail::require_none(detail::fault_in_state("encoded_state", encoded_state));
     check(core_->answer(outcome_kind::unknown, std::move(encoded_state)));
 }
 
@@ -82,6 +86,8 @@ bytes delivery::accepted_state() { return {encoded_accepted.begin(), encoded_acc
 
 void delivery::start_settle(bytes state, detail::reply_ptr<> r) const
 {
+    if (auto const unfit = detail::refusal(detail::fault_in_state("encoded_state", state)))
+        return detail::refuse(*core_->link->completions(), std::move(r), unfit);
     core_->start_settle(std::move(state), std::move(r));
 }
 void delivery::start_read(std::span<std::byte> into, detail::reply_ptr<std::size_t> r) const

@@ -80,6 +80,8 @@ void link_core::attach_request::execute(connection_core& on)
     if (!begin())
         return l.on_ended(make_failure(make_error_code(sluice::error::operation_aborted),
                                        "attach was cancelled"));
+    if (l.unfit_)
+        return l.on_ended(l.unfit_);
     if (on.away() && !s.ended()) {  // attached with the others, when the connection is back
         l.away_ = true;
         s.add(link_);

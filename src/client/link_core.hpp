@@ -30,6 +30,9 @@ public:
     /// What the observer is told of it.
     link_facts facts() const;
 
+    /// Before it is opened: why what it was to be opened with cannot go out. Null: it can.
+    void set_unfit(failure_ptr why) noexcept { unfit_ = std::move(why); }
+
     // ---- strand
 
     void handle(engine::event const& e);
@@ -148,6 +151,7 @@ private:
     attach_request* attach_ = nullptr;
     request_list closing_;
     failure_ptr held_back_;
+    failure_ptr unfit_;
     late_reason late_{*this};
     std::atomic<bool> abandoned_{false};
     bool away_ = false;

@@ -3,6 +3,7 @@
 #include "client/receiver_core.hpp"
 #include "client/sender_core.hpp"
 #include "client/server_requests.hpp"
+#include "client/user_values.hpp"
 
 #include <sluice/client/container.hpp>
 
@@ -63,6 +64,7 @@ connection connection_request::accept() const
 
 void connection_request::refuse(amqp_error why) const
 {
+    detail::require_none(detail::fault_in(why));
     if (state_->take())
         state_->on_strand(
             [why = std::move(why)](connection_core& on) { on.refuse_connection(why); });
@@ -72,6 +74,7 @@ void connection_request::refuse(amqp_error why) const
 
 session session_request::accept(session_options options) const
 {
+    detail::require_none(detail::fault_in(options));
     if (!state_->take())
         return {};
     auto const& connection = state_->connection;
@@ -87,6 +90,7 @@ session session_request::accept(session_options options) const
 
 void session_request::refuse(amqp_error why) const
 {
+    detail::require_none(detail::fault_in(why));
     if (state_->take())
         state_->on_strand([state = state_, why = std::move(why)](connection_core& on) {
             on.refuse_session(static_cast<session_asked&>(*state), why);
@@ -157,6 +161,7 @@ receiver_options link_request::receiver_defaults() const
 
 sender link_request::accept_sender(sender_options options) const
 {
+    detail::require_none(detail::fault_in(options));
     auto& asked = as_asked<link_asked>(state_);
     if (asked.peer_sends || !asked.take())
         return {};
@@ -173,6 +178,7 @@ sender link_request::accept_sender(sender_options options) const
 
 receiver link_request::accept_receiver(receiver_options options) const
 {
+    detail::require_none(detail::fault_in(options));
     auto& asked = as_asked<link_asked>(state_);
     if (!asked.peer_sends || !asked.take())
         return {};
@@ -189,6 +195,7 @@ receiver link_request::accept_receiver(receiver_options options) const
 
 void link_request::refuse(amqp_error why) const
 {
+    detail::require_none(detail::fault_in(why));
     if (state_->take())
         state_->on_strand([state = state_, why = std::move(why)](connection_core& on) {
             on.refuse_link(static_cast<link_asked&>(*state), why);
@@ -215,12 +222,17 @@ std::error_code listener::reload_tls(net::tls_server_options const& options,
 executor listener::get_executor() const { return core_->completions()->get_executor(); }
 void listener::start_stop(amqp_error why, detail::reply_ptr<> r) const
 {
+    if (auto const unfit = detail::refusal(detail::fault_in(why)))
+        return detail::refuse(*core_->completions(), std::move(r), unfit);
     core_->start_stop(std::move(why), std::move(r));
 }
 
 listener container::listen(std::string const& host, std::uint16_t port, listener_options options,
                            server_handlers handlers)
 {
+    detail::require_none(detail::fault_in(options));
+    if (options.connection.timeout == milliseconds{0})
+        options.connection.timeout = default_timeout;
     auto made =
         std::make_shared<detail::listener_core>(core_, std::move(options), std::move(handlers));
     std::string fault;

@@ -1,5 +1,6 @@
 // Receiver handles.
 #include "client/receiver_core.hpp"
+#include "client/user_values.hpp"
 
 #include <sluice/client/receiver.hpp>
 
@@ -45,6 +46,8 @@ void receiver::start_receive(milliseconds timeout, detail::reply_ptr<delivery> r
 void receiver::start_drain(detail::reply_ptr<> r) const { core_->start_drain(std::move(r)); }
 void receiver::start_close(amqp_error why, detail::reply_ptr<> r) const
 {
+    if (auto const unfit = detail::refusal(detail::fault_in(why)))
+        return detail::refuse(*core_->completions(), std::move(r), unfit);
     core_->start_close(std::move(why), std::move(r));
 }
 

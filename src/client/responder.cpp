@@ -1,4 +1,6 @@
 // Requests in, replies out.
+#include "client/user_values.hpp"
+
 #include <sluice/client/responder.hpp>
 
 #include <atomic>
@@ -76,6 +78,7 @@ void incoming_request::reply(sluice::message m) const
 
 void incoming_request::reject(amqp_error why) const
 {
+    detail::require_none(detail::fault_in(why));
     if (state_->take())
         quietly([&] { state_->delivery.reject(std::move(why)); });
 }
@@ -116,7 +119,8 @@ responder responder::open(session const& on, std::string const& address, functio
                     try {
                         r.reply(f(r.message()));
                     } catch (std::exception const& e) {
-                        r.reject({.condition = condition::internal_error, .description = e.what()});
+                        r.reject({.condition = condition::internal_error,
+                                  .description = detail::as_utf8(e.what())});
                     } catch (...) {  // released, it would come again and throw again
                         r.reject({.condition = condition::internal_error,
                                   .description = "what was thrown is no std::exception"});

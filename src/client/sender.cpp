@@ -1,5 +1,6 @@
 // Sender handles.
 #include "client/sender_core.hpp"
+#include "client/user_values.hpp"
 
 #include <sluice/client/sender.hpp>
 #include <sluice/codec/message_writer.hpp>
@@ -53,6 +54,8 @@ outcome sender::try_send(std::string_view text, send_options options) const
 
 body_stream sender::stream(send_options options, std::size_t buffer_max) const
 {
+    if (detail::may_have_fault(options))
+        detail::require_none(detail::fault_in(options));
     return core_->start_stream(options, buffer_max);
 }
 
@@ -78,11 +81,16 @@ executor const& sender::get_executor() const noexcept
 void sender::start_send(encoded_message m, send_options const& options, bool only_with_credit,
                         detail::reply_ptr<outcome> r) const
 {
+    if (detail::may_have_fault(options)) [[unlikely]]
+        if (auto const unfit = detail::refusal(detail::fault_in(options)))
+            return detail::refuse(*core_->completions(), std::move(r), unfit);
     core_->start_send(std::move(m), options, only_with_credit, std::move(r));
 }
 
 void sender::start_close(amqp_error why, detail::reply_ptr<> r) const
 {
+    if (auto const unfit = detail::refusal(detail::fault_in(why)))
+        return detail::refuse(*core_->completions(), std::move(r), unfit);
     core_->start_close(std::move(why), std::move(r));
 }
 

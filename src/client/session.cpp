@@ -1,6 +1,7 @@
 // Session handles.
 #include "client/receiver_core.hpp"
 #include "client/sender_core.hpp"
+#include "client/user_values.hpp"
 
 #include <sluice/client/session.hpp>
 
@@ -18,8 +19,10 @@ void session::start_sender(sender_options options, detail::reply_ptr<sender> r) 
 {
     if (options.target.dynamic)
         options.target.address.clear();  // the peer's to give [3.5.4]
+    auto unfit = detail::refusal(detail::fault_in(options));
     auto made = std::make_shared<detail::sender_core>(core_->shared_from_this(), core_,
                                                       core_->user_connection(), std::move(options));
+    made->set_unfit(std::move(unfit));
     auto handle = detail::make_user_pointer(made);
     made->start_open(std::move(handle), std::move(r));
 }
@@ -28,14 +31,18 @@ void session::start_receiver(receiver_options options, detail::reply_ptr<receive
 {
     if (options.source.dynamic)
         options.source.address.clear();  // the peer's to give [3.5.3]
+    auto unfit = detail::refusal(detail::fault_in(options));
     auto made = std::make_shared<detail::receiver_core>(
         core_->shared_from_this(), core_, core_->user_connection(), std::move(options));
+    made->set_unfit(std::move(unfit));
     auto handle = detail::make_user_pointer(made);
     made->start_open(std::move(handle), std::move(r));
 }
 
 void session::start_end(amqp_error why, detail::reply_ptr<> r) const
 {
+    if (auto const unfit = detail::refusal(detail::fault_in(why)))
+        return detail::refuse(*core_->completions(), std::move(r), unfit);
     core_->start_end(std::move(why), std::move(r));
 }
 

@@ -53,6 +53,8 @@ public:
         if (!begin())
             return s.on_ended(make_failure(make_error_code(sluice::error::operation_aborted),
                                            "begin was cancelled"));
+        if (s.unfit_)
+            return s.on_ended(s.unfit_);
         if (on.ended())  // by a command that was taken along with this one
             return s.on_ended(on.failure());
         if (on.phase() == detail::phase::closing)

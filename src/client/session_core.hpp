@@ -30,6 +30,8 @@ public:
     void abandon(std::shared_ptr<session_core> self);
     void start_begin(std::shared_ptr<session_core> user, reply_ptr<client::session> r);
     void start_end(amqp_error why, reply_ptr<> r);
+    /// Before it is begun: why what it was to be begun with cannot go out. Null: it can.
+    void set_unfit(failure_ptr why) noexcept { unfit_ = std::move(why); }
 
     std::shared_ptr<transaction_controller> const& transactions() const noexcept
     {
@@ -87,6 +89,7 @@ private:
     session_options options_;
     milliseconds timeout_;
     engine::session* engine_ = nullptr;
+    failure_ptr unfit_;
     std::shared_ptr<transaction_controller> const transactions_;
     begin_request* begin_ = nullptr;
     request_list ending_;

@@ -68,7 +68,10 @@ private:
         out.has_scheme = end != text_.npos;
         if (!out.has_scheme)
             return 0;
-        auto const name = text_.substr(0, end);
+        std::string name{text_.substr(0, end)};
+        for (auto& c : name)  // RFC 3986, 3.1: either case
+            if (c >= 'A' && c <= 'Z')
+                c = static_cast<char>(c - 'A' + 'a');
         for (auto const& s : schemes) {
             if (name != s.name)
                 continue;
