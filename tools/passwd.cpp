@@ -9,7 +9,6 @@
 
 #include <array>
 #include <cstdio>
-#include <iostream>
 #include <memory>
 #include <stdexcept>
 
@@ -33,7 +32,13 @@ std::string ask(settings const& s)
 {
     std::string line;
     if (s.from_stdin) {
-        if (!std::getline(std::cin, line))
+        constexpr std::size_t password_max = 1023;  // as at a terminal
+        for (int c = 0; (c = std::getchar()) != EOF && c != '\n';) {
+            if (line.size() == password_max)
+                throw std::invalid_argument{"--stdin: a password has 1023 octets at most"};
+            line += static_cast<char>(c);
+        }
+        if (line.empty() && std::feof(stdin) != 0)
             throw std::invalid_argument{"--stdin: there is no line on standard input"};
         if (line.ends_with('\r'))
             line.pop_back();
@@ -137,6 +142,10 @@ int run_passwd(settings const& s)
     if (!net::scram_is_prepared(s.user))
         throw std::invalid_argument{"the user's name has a character that is not ASCII, or a "
                                     "control character; choose another"};
+    constexpr std::size_t name_max = 255;
+    if (s.user.size() > name_max)
+        throw std::invalid_argument{
+            fmt::format("the user's name has {} octets; {} may be", s.user.size(), name_max)};
     return s.erase ? erase(s) : set(s);
 }
 

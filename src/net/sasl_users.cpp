@@ -1,12 +1,11 @@
 // Reading and writing users, and keys for those who are not there.
 #include "net/scram_messages.hpp"
+#include "net/small_file.hpp"
 
 #include <sluice/net/sasl_users.hpp>
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
-#include <fstream>
 #include <tuple>
 
 namespace sluice::net {
@@ -125,6 +124,18 @@ sasl_user read_user(std::string_view line)
 {
     sasl_user out;
     out.name = decoded_word(take_until(line, ' '));
+    constexpr std::size_t name_max = 255;
+    if (out.name.size() > name_max)
+        throw wrong{"a user's name of " + std::to_string(out.name.size()) + " octets, more than "
+                    + std::to_string(name_max)};
+    // Control characters, and octets that no text in UTF-8 has.
+    auto const is_junk = [](char c) {
+        auto const octet = static_cast<unsigned char>(c);
+        return octet < 0x20 || octet == 0x7f || octet == 0xc0 || octet == 0xc1 || octet > 0xf4;
+    };
+    if (std::ranges::any_of(out.name, is_junk))
+        throw wrong{"a user's name with octets that are no text, or a control character; is this a "
+                    "file of `sluice passwd`?"};
     while (!line.empty())
         if (auto const word = take_until(line, ' '); !word.empty())
             read_word(out, word);
@@ -228,15 +239,10 @@ result<sasl_users> sasl_users::parse(std::string_view text, std::string_view nam
 
 result<sasl_users> sasl_users::read(std::string const& file, std::string* fault)
 {
-    std::ifstream in{file, std::ios::binary};
-    std::string text;
-    for (char c = 0; in.get(c);) text += c;  // an iterator would throw what cannot be read
-    if (in.eof())
-        return parse(text, file, fault);
-    std::error_code const why{errno ? errno : EIO, std::generic_category()};
-    if (fault)
-        *fault = "cannot read " + file + ": " + why.message();
-    return unexpected{why};
+    auto const text = detail::read_small_file(file, detail::file_kinds::regular, fault);
+    if (!text)
+        return unexpected{text.error()};
+    return parse(*text, file, fault);
 }
 
 sasl_user const* sasl_users::find(std::string_view name) const noexcept

@@ -1,8 +1,10 @@
 // Certificates, keys and CAs: from PEM into contexts, with a text for whatever is wrong with them.
+#include "net/small_file.hpp"
 #include "net/tls_detail.hpp"
 
 #include <cerrno>
 #include <cstring>
+#include <new>
 
 namespace sluice::net {
 namespace {
@@ -32,11 +34,19 @@ bio_ptr open_pem(std::string const& file, std::string const& what)
 {
     if (is_text(file))
         return bio_ptr{BIO_new_mem_buf(file.data(), static_cast<int>(file.size()))};
-    errno = 0;
-    bio_ptr out{BIO_new_file(file.c_str(), "r")};
-    if (!out)
+    // OpenSSL itself would read a device without end.
+    std::string fault;
+    auto content = detail::read_small_file(file, detail::file_kinds::pipes_too, &fault);
+    if (!content)
         throw setup_fault{"the " + what + " " + shown(file)
-                          + " cannot be read: " + std::generic_category().message(errno)};
+                          + " cannot be read: " + fault.substr(fault.find(file) + file.size() + 2)};
+    bio_ptr out{BIO_new(BIO_s_mem())};
+    auto const size = static_cast<int>(content->size());
+    auto const taken = out && (size == 0 || BIO_write(out.get(), content->data(), size) == size);
+    OPENSSL_cleanse(content->data(), content->size());  // it may be a key
+    if (!taken)
+        throw std::bad_alloc{};
+    BIO_set_mem_eof_return(out.get(), 0);
     return out;
 }
 

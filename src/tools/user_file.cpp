@@ -1,6 +1,8 @@
 // Lines in, lines out, and the file replaced in one step.
 #include "tools/user_file.hpp"
 
+#include "net/small_file.hpp"
+
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <openssl/evp.h>
@@ -11,7 +13,6 @@
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <stdexcept>
 #include <system_error>
 
@@ -43,6 +44,21 @@ void each_line(std::string_view text, std::string_view name, F f)
         f(line, is_line_of(line, word));
         text.remove_prefix(std::min(end + 1, text.size()));
     }
+}
+
+/// Where a link leads to, there or not, so that it stays one when the file is replaced.
+std::string target_of(std::filesystem::path path)
+{
+    std::error_code ignored;
+    constexpr int links_max = 40;  // as the system has it
+    for (int i = 0; i < links_max && std::filesystem::is_symlink(path, ignored); ++i) {
+        auto const to = std::filesystem::read_symlink(path, ignored);
+        if (ignored)
+            break;
+        path = to.is_absolute() ? to : path.parent_path() / to;
+    }
+    auto const real = std::filesystem::canonical(path, ignored);
+    return ignored ? path.string() : real.string();
 }
 
 [[noreturn]] void fail(std::string what)
@@ -110,9 +126,7 @@ std::vector<net::scram_keys> keys_of_password(std::string_view password, std::ui
 
 user_file::user_file(std::string path, bool may_be_new) : path_{std::move(path)}
 {
-    std::error_code ignored;
-    if (auto const real = std::filesystem::canonical(path_, ignored); !ignored)
-        path_ = real.string();  // a link stays one
+    path_ = target_of(path_);
     folder_ = std::filesystem::path{path_}.parent_path().string();
     if (folder_.empty())
         folder_ = ".";
@@ -127,15 +141,21 @@ user_file::user_file(std::string path, bool may_be_new) : path_{std::move(path)}
     lock_ = ::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (lock_ < 0 || ::flock(lock_, LOCK_EX) != 0)
         give_up("cannot open the folder " + folder_);
-    std::ifstream in{path_, std::ios::binary};
-    if (!in && errno == ENOENT && may_be_new) {
+    std::string fault;
+    auto content = net::detail::read_small_file(path_, net::detail::file_kinds::regular, &fault);
+    if (content) {
+        text_ = std::move(*content);
+    } else if (content.error() == std::errc::no_such_file_or_directory && may_be_new) {
         is_new_ = true;
         text_ = new_user_file();
-        return;
-    }
-    for (char c = 0; in.get(c);) text_ += c;  // an iterator would throw, and not by give_up()
-    if (!in.eof())
+    } else if (auto const why = content.error();
+               why == std::errc::invalid_argument || why == std::errc::file_too_large) {
+        ::close(lock_);
+        throw std::invalid_argument{fault};
+    } else {
+        errno = why.value();
         give_up("cannot read " + path_);
+    }
 }
 
 user_file::~user_file()

@@ -123,5 +123,37 @@ TEST(UserFile, SaysWhatCannotBeReadOrWritten)
     }
 }
 
+TEST(UserFile, WhatIsNoRegularFileIsNeitherReadNorReplaced)
+{
+    folder const f;
+    auto const pipe = f.path + "/pipe";
+    ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+    auto const large = f.path + "/large";
+    std::ofstream{large} << "ada\n";
+    std::filesystem::resize_file(large, (std::uintmax_t{64} << 20) + 1);
+    for (auto const& [path, says] : {std::pair{pipe, "no regular file"}, std::pair{large, "64 MiB"},
+                                     std::pair{std::string{"/dev/zero"}, "no regular file"}})
+        try {
+            user_file const file{path, true};
+            ADD_FAILURE() << path << " was read";
+        } catch (std::invalid_argument const& e) {
+            EXPECT_THAT(e.what(), HasSubstr(says));
+        }
+    EXPECT_TRUE(std::filesystem::is_fifo(pipe));
+}
+
+TEST(UserFile, ALinkToAFileThatIsNotThereYetStaysOne)
+{
+    folder const f;
+    std::filesystem::create_symlink("users", f.path + "/link");
+    {
+        user_file file{f.path + "/link", true};
+        EXPECT_TRUE(file.is_new());
+        file.write("ada\n");
+    }
+    EXPECT_TRUE(std::filesystem::is_symlink(f.path + "/link"));
+    EXPECT_EQ(content(f.path + "/users"), "ada\n");
+}
+
 }  // namespace
 }  // namespace sluice::tools
