@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdint>
 #include <system_error>
 
 namespace sluice::net::detail {
@@ -44,6 +45,12 @@ result<std::string> read_small_file(std::string const& file, file_kinds kinds, s
         return refuse(make_error_code(std::errc::is_a_directory), "it is a folder");
     if (!S_ISREG(about.st_mode) && !(kinds == file_kinds::pipes_too && S_ISFIFO(about.st_mode)))
         return refuse(make_error_code(std::errc::invalid_argument), "it is no regular file");
+    auto const too_large = [&] {
+        return refuse(make_error_code(std::errc::file_too_large),
+                      "it has more than 64 MiB, as no file of this kind has");
+    };
+    if (S_ISREG(about.st_mode) && static_cast<std::uintmax_t>(about.st_size) > small_file_max)
+        return too_large();
     std::string out;
     std::array<char, std::size_t{64} << 10> part;
     for (;;) {
@@ -55,8 +62,7 @@ result<std::string> read_small_file(std::string const& file, file_kinds kinds, s
         if (got > 0)
             out.append(part.data(), static_cast<std::size_t>(got));
         if (out.size() > small_file_max)
-            return refuse(make_error_code(std::errc::file_too_large),
-                          "it has more than 64 MiB, as no file of this kind has");
+            return too_large();
     }
 }
 
