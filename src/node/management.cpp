@@ -83,7 +83,8 @@ sluice::message declare(peer& asker, sluice::message const& request, std::string
         return reply_to(request, 503, "there are as many queues as may be", {});
     return reply_to(request, 400,
                     "a queue needs a name of at most " + std::to_string(address_max)
-                        + " octets that does not begin with '$'",
+                        + " octets that does not begin with '$', and no dead letters that come "
+                          "back to it",
                     {});
 }
 

@@ -63,6 +63,7 @@ public:
 
     // queues
     std::error_code declare(std::string const& name, queue_options const& options);
+    bool leads_back(std::string const& name, queue_options const& options) noexcept;
     std::error_code remove(std::string const& name);
     queue* find(std::string_view name) noexcept;
     std::vector<queue_info> list() const;

@@ -34,9 +34,30 @@ std::vector<queue_info> node_core::list() const
     return out;
 }
 
+/// What is rejected in `name` would come back to it, by way of other queues' dead letters or at
+/// once. What the node says for all queues is no mistake of this one: its own end of that is
+/// dropped.
+bool node_core::leads_back(std::string const& name, queue_options const& options) noexcept
+{
+    if (options.dead_letter == options_.queue.dead_letter)
+        return false;
+    auto const* to = &options.dead_letter;
+    for (std::size_t i = 0; i <= queues_.size() && !to->empty(); ++i) {
+        if (*to == name)
+            return true;
+        auto const* const next = find(*to);
+        if (!next)
+            return false;
+        to = &next->options().dead_letter;
+    }
+    return false;
+}
+
 std::error_code node_core::declare(std::string const& name, queue_options const& options)
 {
     if (name.empty() || name.front() == '$' || name.size() > address_max)
+        return make_error_code(error::invalid_argument);
+    if (leads_back(name, options))
         return make_error_code(error::invalid_argument);
     if (auto* const there = find(name)) {
         auto const& o = there->options();
