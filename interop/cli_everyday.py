@@ -269,6 +269,106 @@ class Everyday(unittest.TestCase):
         self.assertIn('received 3: 3 accepted', err.decode())
         self.assertIn('amqp:connection:forced', err.decode())
 
+    # ---- output that cannot be written, streams that are closed
+
+    def shell(self, line, status, stdin=b''):
+        p = subprocess.run(['bash', '-c', line, 'bash', SLUICE, self.node.url('q'), self.node.url('')], input=stdin,
+                           capture_output=True, timeout=PATIENCE)
+        self.assertEqual(p.returncode, status, (line, p.stderr))
+        return p.stderr.decode()
+
+    def test_what_could_not_be_printed_is_no_success(self):
+        self.assertEqual(run('channel', 'send', 'c', self.node.url(''), '--capacity', 4, '--body', 'v').returncode, 0)
+        for command, status in (('--help', 1), ('send --help', 1), ('--version', 1), ('send $1 --body x --json', 1),
+                                ('recv $1 --drain -o none --json', 1), ('channel stat c $2', 1), ('audit --rules', 2)):
+            for to in ('>/dev/full', '>&-'):
+                err = self.shell('sluice=$1; shift; $sluice %s %s' % (command, to), status)
+                self.assertIn('cannot write standard output', err, command)
+        self.assertEqual(self.texts('q'), [])
+
+    def test_closed_streams_do_not_become_sockets(self):
+        for closed in ('<&-', '2>&-', '<&- 2>&-', '>&- 2>&-', '<&- >&- 2>&-'):
+            self.shell('$1 send $2 --body x %s' % closed, 0)
+        self.assertEqual(self.texts('q'), ['x'] * 5)
+
+    # ---- channels
+
+    def test_a_value_of_a_channel_is_acknowledged_after_it_was_written(self):
+        url = self.node.url('')
+        for i in range(3):
+            self.assertEqual(run('channel', 'send', 'c', url, '--capacity', 4, '--body', i).returncode, 0)
+        for to in ('>/dev/full', '>&-'):
+            for how in ('--count 2', '--now'):
+                err = self.shell('$1 channel recv c $3 %s %s' % (how, to), 1)
+                self.assertIn('cannot write standard output', err)
+        p = run('channel', 'recv', 'c', url, '--count', 2)
+        self.assertEqual((p.returncode, p.stdout), (0, b'0\n1\n'))
+        p = run('channel', 'recv', 'c', url, '--now')
+        self.assertEqual((p.returncode, p.stdout), (0, b'2\n'))
+        self.assertEqual(run('channel', 'recv', 'c', url, '--now', '--capacity', 4).returncode, 1)
+
+    # ---- numbers
+
+    def test_numbers_out_of_range_are_refused_whatever_the_option(self):
+        url = self.node.url('q')
+        for arguments in (
+                ('send', url, '--count', -1), ('send', url, '--count', '99999999999999999999'),
+                ('send', url, '--count', '0x10'), ('send', url, '--count', ''), ('send', url, '--ttl', -5),
+                ('send', url, '--ttl', 1 << 32), ('send', url, '--priority', 256), ('send', url, '--rate', 'nan'),
+                ('send', url, '--rate', '-1'), ('send', url, '--window', -1), ('recv', url, '--timeout', 'inf'),
+                ('recv', url, '--count', -1), ('recv', url, '--credit', '-1'), ('node', '--idle-timeout', 'nan'),
+                ('node', '--connections-max', -1), ('node', '--stop-timeout', '-0.5'),
+                ('node', '--queues-max', '99999999999999999999'), ('audit', '--seconds', 0), ('audit', '--seconds', 'nan'),
+                ('audit', '--seconds', '1e300'), ('audit', '--findings', -1), ('audit', '--port', 65536),
+                ('channel', 'recv', 'c', url, '--timeout', -1), ('channel', 'recv', 'c', url, '--count', -1),
+                ('channel', 'send', 'c', url, '--capacity', 1 << 32), ('bench', '--embedded', '--seconds', 'nan'),
+                ('passwd', 'f', 'u', '--iterations', -1)):
+            p = run(*arguments)
+            self.assertEqual(p.returncode, 2, (arguments, p.stderr))
+            self.assertIn(str(arguments[-2]), p.stderr.decode(), arguments)
+        self.send('q', '--count', '010', '--body', 'x')
+        self.assertEqual(len(self.texts('q')), 10)
+
+    def test_dead_letters_may_not_come_back(self):
+        for queues in (['a:dead_letter=a'], ['a:dead_letter=b', 'b:dead_letter=c', 'c:dead_letter=a']):
+            arguments = [part for q in queues for part in ('--queue', q)]
+            p = run('node', '--listen', '127.0.0.1:0', *arguments)
+            self.assertEqual(p.returncode, 2)
+            self.assertIn("would come back to '%s'" % queues[-1][0], p.stderr.decode())
+        node = Node('--queue', 'a:dead_letter=b', '--queue', 'b:dead_letter=c')
+        self.addCleanup(node.kill)
+
+    # ---- users
+
+    def test_a_file_of_users_is_a_regular_one(self):
+        pipe = os.path.join(self.folder, 'pipe')
+        os.mkfifo(pipe)
+        large = os.path.join(self.folder, 'large')
+        with open(large, 'wb') as f:
+            f.truncate(65 << 20)
+        for file in (pipe, large, self.folder, '/dev/zero'):
+            p = run('node', '--listen', '127.0.0.1:0', '--users', file)
+            self.assertEqual(p.returncode, 2)
+            self.assertIn('cannot read ' + file, p.stderr.decode())
+        for file in (pipe, large, self.folder):
+            p = run('passwd', file, 'me', '--stdin', stdin=b'x\n')
+            self.assertEqual(p.returncode, 2)
+            self.assertIn('cannot read ' + file, p.stderr.decode())
+        self.assertEqual(sorted(os.listdir(self.folder)), ['large', 'pipe'])
+        link = os.path.join(self.folder, 'link')
+        os.symlink('users', link)
+        self.assertEqual(run('passwd', link, 'me', '--stdin', stdin=b'x\n').returncode, 0)
+        self.assertTrue(os.path.islink(link) and os.path.isfile(os.path.join(self.folder, 'users')))
+        for name in ('x' * 256, 'a\tb', 'a\x7f'):
+            self.assertEqual(run('passwd', link, name, '--stdin', stdin=b'x\n').returncode, 2)
+        self.assertEqual(run('passwd', link, 'you', '--stdin', stdin=b'x' * 5000).returncode, 2)
+        for junk in (b'\x00\x01\x02\n', b'\xff\xfe\n', b'x' * 256 + b'\n'):
+            with open(link, 'wb') as f:
+                f.write(b'me\n' + junk)
+            p = run('node', '--listen', '127.0.0.1:0', '--users', link)
+            self.assertEqual(p.returncode, 2)
+            self.assertIn("line 2: a user's name", p.stderr.decode())
+
     # ---- signals
 
     def test_an_interrupted_sender_says_what_was_settled(self):

@@ -205,7 +205,7 @@ void add_audit(CLI::App& program, action& chosen)
     app.add_option("--forward", s->forward, "HOST:PORT of the broker")->group("Proxy");
     add_tls(app, *s);
     app.add_option("--seconds", s->seconds, "end after so long; else Ctrl-C ends it")
-        ->check(CLI::PositiveNumber)
+        ->check(above_zero())
         ->group("Proxy");
     app.add_flag("--until-violation", s->until_violation, "end at the first violation")
         ->group("Proxy");

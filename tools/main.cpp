@@ -1,10 +1,13 @@
 // The `sluice` command.
 #include "command.hpp"
 #include "tools/nearest_word.hpp"
+#include "tools/option_text.hpp"
+#include "tools/plain_text.hpp"
+#include "tools/standard_streams.hpp"
 
-#include <boost/system/system_error.hpp>
 #include <fmt/format.h>
 
+#include <csignal>
 #include <cstdio>
 #include <exception>
 
@@ -15,6 +18,7 @@ constexpr add_command* commands[] = {
     add_node, add_send, add_recv, add_channel, add_bench, add_audit, add_passwd,
 };
 
+constexpr int output_lost = 1;
 constexpr int could_not_run = 2;
 
 /// "sluice channel", down to the subcommand that was read last.
@@ -52,17 +56,28 @@ std::string fault(CLI::App const& program, CLI::App const& at, CLI::Error const&
                                      : fmt::format("did you mean '{}'?", meant));
 }
 
-/// What an exception of the library says, without the number of its code, which tells a person
-/// nothing.
-std::string text_of(boost::system::system_error const& e)
+/// Every number is held against the same rules, before its option looks at it.
+void check_numbers(CLI::App& app)
 {
-    std::string text = e.what();
-    std::error_code const code = e.code();
-    for (auto const& number : {e.code().what().substr(e.code().message().size()),
-                               fmt::format(" [{}:{}]", code.category().name(), code.value())})
-        if (text.ends_with(number))
-            text.resize(text.size() - number.size());
-    return text;
+    for (auto* const o : app.get_options()) {
+        auto const type = o->get_type_name();
+        auto const whole = type.starts_with("UINT") || type.starts_with("INT");
+        if (whole || type.starts_with("FLOAT"))
+            o->transform(CLI::Validator{
+                [whole](std::string& text) { return number_fault(text, whole); }, ""});
+    }
+    for (auto* const sub : app.get_subcommands({})) check_numbers(*sub);
+}
+
+int act(action const& chosen)
+{
+    try {
+        return chosen();
+    } catch (std::exception const& e) {
+        if (std::ferror(stdout) == 0)  // which is told at the end
+            fmt::print(stderr, "sluice: {}\n", plain_text(e));
+        return could_not_run;
+    }
 }
 
 int run(int argc, char** argv)
@@ -79,24 +94,30 @@ int run(int argc, char** argv)
     });
     action chosen;
     for (auto* const add : commands) add(program, chosen);
+    check_numbers(program);
+    auto status = 0;
     try {
         program.parse(argc, argv);
+        status = act(chosen);
     } catch (CLI::ParseError const& e) {
-        auto const status = program.exit(e);
-        return status == 0 ? 0 : could_not_run;
+        status = program.exit(e) == 0 ? 0 : could_not_run;
     }
-    try {
-        return chosen();
-    } catch (boost::system::system_error const& e) {
-        fmt::print(stderr, "sluice: {}\n", text_of(e));
+    auto const fault = output_fault();
+    if (fault.empty())
+        return status;
+    fmt::print(stderr, "sluice: {}\n", fault);
+    if (program.got_subcommand("audit"))  // where 1 is a finding
         return could_not_run;
-    } catch (std::exception const& e) {
-        fmt::print(stderr, "sluice: {}\n", e.what());
-        return could_not_run;
-    }
+    return status == 0 ? output_lost : status;
 }
 
 }  // namespace
 }  // namespace sluice::tools
 
-int main(int argc, char** argv) { return sluice::tools::run(argc, argv); }
+int main(int argc, char** argv)
+{
+    sluice::tools::open_missing_streams();
+    // Who reads a pipe may go away: the write says so, and a proxy goes on.
+    std::signal(SIGPIPE, SIG_IGN);
+    return sluice::tools::run(argc, argv);
+}

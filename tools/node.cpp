@@ -91,7 +91,13 @@ public:
     {
         for (auto const& text : s_.queues) {
             auto const [name, options] = parse_queue(text, options_of(s_).queue);
-            if (auto const code = node_.declare(name, options))
+            auto const code = node_.declare(name, options);
+            if (code == error::invalid_argument && !options.dead_letter.empty())
+                throw std::invalid_argument{fmt::format(
+                    "--queue {}: what is rejected would come back to '{}' by way of '{}'; give "
+                    "dead letters a queue where they may stay",
+                    text, name, options.dead_letter)};
+            if (code)
                 throw std::invalid_argument{fmt::format("--queue {}: {}", text, code.message())};
         }
         for (auto const& text : s_.listen) listen(text);

@@ -1,6 +1,7 @@
 // Connections that do nothing but be there: how fast they come, what the node keeps for each.
 #include "tools/bench_pairs.hpp"
 #include "tools/json_text.hpp"
+#include "tools/plain_text.hpp"
 #include "tools/progress.hpp"
 
 #include <sluice/node/node.hpp>
@@ -218,7 +219,7 @@ int run_embedded(bench_settings const& s)
             char end = 0;
             std::ignore = end_pipe.get(end);  // until the other end is closed
         } catch (std::exception const& e) {
-            fmt::print(stderr, "sluice bench: {}\n", e.what());
+            fmt::print(stderr, "sluice bench: {}\n", plain_text(e));
             status = 1;
         }
         ::_exit(status);

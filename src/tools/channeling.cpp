@@ -3,6 +3,7 @@
 
 #include "tools/interrupt.hpp"
 #include "tools/line_reader.hpp"
+#include "tools/message_output.hpp"
 
 #include <sluice/channel/channel.hpp>
 
@@ -10,6 +11,8 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <span>
+#include <system_error>
 
 namespace sluice::tools {
 namespace {
@@ -65,6 +68,74 @@ bool send_one(Channel const& c, channel_settings const& s, std::string const& va
     return true;
 }
 
+enum class printed : std::uint8_t { one, nothing, lost };
+
+bool print_line(std::string line)
+{
+    line += '\n';
+    try {
+        write_all(STDOUT_FILENO, std::as_bytes(std::span{line}), "standard output");
+        return true;
+    } catch (std::system_error const& e) {
+        fmt::print(stderr, "sluice channel recv: {}\n", e.what());
+        return false;
+    }
+}
+
+/// The next value, which is not acknowledged yet; with --now nothing if there is none.
+template <class Codec>
+std::optional<channels::received<std::string>> take(
+    channels::basic_channel<std::string, Codec> const& c, channel_settings const& s)
+{
+    if (!s.now)
+        return c.recv_ack(s.timeout.value_or(channels::no_timeout));
+    using channels::detail::raw_answer;
+    return channels::detail::wait(
+        [&](channels::detail::raw_reply r) {
+            c.core()->receive(1, true, true, c.options_used().timeout, std::move(r));
+        },
+        [](client::error_code& code,
+           raw_answer& raw) -> std::optional<channels::received<std::string>> {
+            if (code || raw.what != channels::detail::came::values)
+                return std::nullopt;
+            auto held = std::move(raw.held);
+            auto v = channels::detail::decode_one<std::string, Codec>(raw, held, 0, true);
+            if (v)
+                return channels::received<std::string>{std::move(*v), std::move(held)};
+            code = make_error_code(channels::errc::undecodable);
+            return std::nullopt;
+        });
+}
+
+/// Acknowledged after it was written, and given back if it could not be.
+template <class Channel>
+printed print_one(Channel const& c, channel_settings const& s)
+{
+    auto value = take(c, s);
+    if (!value)
+        return printed::nothing;
+    if (print_line(**value)) {
+        value->ack();
+        return printed::one;
+    }
+    value->release();
+    return printed::lost;
+}
+
+/// At most once: there is nobody to give it back to, so it is named.
+template <class Channel>
+printed print_unacknowledged(Channel const& c, channel_settings const& s)
+{
+    auto const value =
+        s.now ? c.try_recv().value : c.recv(s.timeout.value_or(channels::no_timeout));
+    if (!value)
+        return printed::nothing;
+    if (print_line(*value))
+        return printed::one;
+    fmt::print(stderr, "sluice channel recv: lost, for nothing is acknowledged here: {}\n", *value);
+    return printed::lost;
+}
+
 }  // namespace
 
 int run_channel_send(channel_settings const& s)
@@ -89,16 +160,14 @@ int run_channel_send(channel_settings const& s)
 int run_channel_recv(channel_settings const& s)
 {
     return with_channel(s, [&](auto const& c) {
+        auto const acknowledges =
+            c.core()->in_force().delivery != channels::guarantee::at_most_once;
         for (std::uint64_t i = 0; !s.count || i < *s.count; ++i) {
-            std::optional<std::string> value;
-            if (s.now)
-                value = c.try_recv().value;
-            else
-                value = c.recv(s.timeout.value_or(channels::no_timeout));
-            if (!value)
+            auto const came = acknowledges ? print_one(c, s) : print_unacknowledged(c, s);
+            if (came == printed::lost)
+                return 1;
+            if (came == printed::nothing)
                 return s.now && i == 0 ? 1 : 0;
-            fmt::print("{}\n", *value);
-            std::fflush(stdout);
         }
         return 0;
     });

@@ -24,8 +24,9 @@ public:
     }
     ~session()
     {
-        if (--server_.sessions_ == sessions_max - 1)
-            server_.accept();
+        server_.no_request_.remove(this);
+        --server_.sessions_;
+        server_.accept();
     }
     session(session const&) = delete;
     session& operator=(session const&) = delete;
@@ -35,13 +36,16 @@ public:
         constexpr std::uint64_t body_max = 1024;
         parser_.emplace();
         parser_->body_limit(body_max);
-        stream_.expires_after(std::chrono::seconds{10});
+        stream_.expires_after(std::chrono::seconds{5});
+        server_.no_request_.push_back(this);
         http::async_read(stream_, buffer_, *parser_,
                          [self = shared_from_this()](error_code ec, std::size_t) {
+                             self->server_.no_request_.remove(self.get());
                              if (!ec)
                                  self->answer();
                          });
     }
+    void close() { stream_.close(); }
 
 private:
     void answer()
@@ -103,18 +107,25 @@ http_metrics::~http_metrics()
 {
     io_.stop();
     thread_.join();
-    sessions_ = sessions_max + sessions_max;  // those that go with the context accept no more
+    accepting_ = true;  // those that go with the context accept no more
 }
 
 void http_metrics::accept()
 {
+    if (accepting_ || sessions_ > sessions_max)  // one more waits for a place
+        return;
+    accepting_ = true;
     acceptor_.async_accept([this](error_code ec, tcp::socket socket) {
+        accepting_ = false;
         if (ec == asio::error::operation_aborted)
             return;
+        if (!ec && sessions_ >= sessions_max && !no_request_.empty()) {
+            no_request_.front()->close();
+            no_request_.pop_front();
+        }
         if (!ec)
             std::make_shared<session>(*this, std::move(socket))->read();
-        if (sessions_ < sessions_max)
-            accept();
+        accept();
     });
 }
 

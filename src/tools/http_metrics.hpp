@@ -5,13 +5,15 @@
 #include <boost/asio/ip/tcp.hpp>
 
 #include <functional>
+#include <list>
 #include <string>
 #include <thread>
 
 namespace sluice::tools {
 
 /// Answers GET and HEAD of /metrics with what `page` makes, anything else with an HTTP error, on a
-/// thread of its own. A connection that is silent for ten seconds is closed; at most 64 are open.
+/// thread of its own. A connection that sends no request for five seconds is closed; at most 64 are
+/// open, and for one more the one that has been without a request for longest is closed.
 class http_metrics {
 public:
     /// @param port 0: any @throws boost::system::system_error if it cannot listen there
@@ -28,7 +30,9 @@ private:
     void accept();
 
     std::function<std::string()> page_;
-    int sessions_ = 0;  // of the thread
+    int sessions_ = 0;                // of the thread
+    bool accepting_ = false;          // likewise
+    std::list<session*> no_request_;  // likewise, longest first
     boost::asio::io_context io_{1};
     boost::asio::ip::tcp::acceptor acceptor_{io_};
     std::thread thread_;

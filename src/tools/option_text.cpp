@@ -75,6 +75,8 @@ void set(node::queue_options& o, std::string_view name, std::string_view content
         o.full = content == "reject" ? node::when_full::reject : node::when_full::withhold;
     } else if (name == "dead_letter") {
         o.dead_letter = percent_decoded(content);
+        if (o.dead_letter.starts_with('$'))
+            fail("dead_letter is a queue, whose name does not begin with '$'");
     } else {
         fail(fmt::format("no setting is called '{}'; there are length_max, bytes_max, full and "
                          "dead_letter",
@@ -138,6 +140,28 @@ std::uint64_t parse_size(std::string_view text)
             return static_cast<std::uint64_t>(*n * u.octets);
     throw std::invalid_argument{
         fmt::format("'{}' is no size; write octets, such as 100, 64k or 20MiB", text)};
+}
+
+std::string number_fault(std::string& text, bool whole)
+{
+    auto const first = text.find_first_not_of('0');
+    if (first != 0 && first != text.npos && text[first] >= '1' && text[first] <= '9')
+        text.erase(0, first);
+    else if (first == text.npos && text.size() > 1)
+        text = "0";
+    if (whole) {
+        if (number<std::uint64_t>(text))
+            return {};
+        auto const digits = !text.empty() && text.find_first_not_of("0123456789") == text.npos;
+        return fmt::format("'{}' {}", text,
+                           digits ? "is too large a number"
+                                  : "is no whole number from 0 on, such as 100");
+    }
+    constexpr double largest = 1e9;  // of seconds, some 30 years
+    auto const n = number<double>(text);
+    if (n && *n >= 0 && *n <= largest && text.front() != '-')
+        return {};
+    return fmt::format("'{}' is no number from 0 to 1e9, such as 2.5", text);
 }
 
 }  // namespace sluice::tools

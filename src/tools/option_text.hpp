@@ -28,4 +28,10 @@ std::pair<std::string, node::queue_options> parse_queue(std::string_view text,
 /// @throws std::invalid_argument with a sentence that says what is expected
 std::uint64_t parse_size(std::string_view text);
 
+/// Holds what stands after an option that takes a number against what all of them have in common:
+/// decimal digits, not below 0, and in the range of 64 bits, or not above 1e9 if it may have a
+/// fraction. Zeros in front are taken away, for some read them as "octal".
+/// @returns a sentence that says what is wrong; else nothing
+std::string number_fault(std::string& text, bool whole);
+
 }  // namespace sluice::tools

@@ -2,8 +2,10 @@
 // not written.
 #include "tools/receiving.hpp"
 
+#include "tools/closing.hpp"
 #include "tools/interrupt.hpp"
 #include "tools/json_text.hpp"
+#include "tools/plain_text.hpp"
 #include "tools/progress.hpp"
 #include "tools/received_file.hpp"
 #include "tools/terminal.hpp"
@@ -12,7 +14,6 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <csignal>
 #include <memory>
 #include <stdexcept>
 #include <vector>
@@ -51,7 +52,7 @@ public:
     int execute()
     {
         auto const address = s_.peer.target();
-        std::signal(SIGPIPE, SIG_IGN);  // a write says so instead, before anything is answered
+
         container_ = s_.peer.container();
         connection_ = container_->connect(s_.peer.url, s_.peer.connection());
         receiver_ = connection_.open_receiver(address, link());
@@ -115,7 +116,7 @@ private:
             }
             flush();
         } catch (std::exception const& e) {
-            fail(e.what());
+            fail(plain_text(e));
         }
     }
 
@@ -172,7 +173,7 @@ private:
             return receiver_.receive(patience);
         } catch (boost::system::system_error const& e) {
             if (e.code() != make_error_code(error::timed_out))
-                fail(e.what());
+                fail(plain_text(e));
             return {};
         }
     }
@@ -266,10 +267,10 @@ private:
         held_.clear();
         receiver_ = {};
         try {
-            connection_.close();
+            std::ignore = close_within_patience(connection_, *stop_);
         } catch (boost::system::system_error const& e) {
             if (problem_.empty())
-                problem_ = e.what();
+                problem_ = plain_text(e);
         }
     }
 
@@ -280,6 +281,9 @@ private:
         static constexpr char const* done[] = {"accepted", "released", "rejected", "modified",
                                                "left unanswered"};
         auto const what = done[static_cast<std::size_t>(s_.ack)];
+        if (s_.drain && s_.ack == answer::none && t.received != 0)
+            out_.note("sluice recv: a peer holds back what comes behind so many messages without "
+                      "an answer as it allows: the queue may have more than these");
         if (s_.json) {
             json_object o;
             o.add("received", t.received).add("answer", s_.ack == answer::none ? "none" : what);

@@ -1,9 +1,11 @@
 // `sluice send`: one loop that gives messages to a window, and a summary.
 #include "tools/sending.hpp"
 
+#include "tools/closing.hpp"
 #include "tools/interrupt.hpp"
 #include "tools/json_text.hpp"
 #include "tools/line_reader.hpp"
+#include "tools/plain_text.hpp"
 #include "tools/progress.hpp"
 
 #include <fcntl.h>
@@ -148,7 +150,7 @@ private:
                 default: return false;
                 }
             } catch (std::exception const& e) {
-                problem_ = e.what();
+                problem_ = plain_text(e);
                 return false;
             }
             if (over())
@@ -161,10 +163,11 @@ private:
     {
         if (s_.rate <= 0)
             return true;
+        constexpr double never = 1e9;  // seconds, which a clock can still add
         auto const due =
             began_
-            + std::chrono::duration_cast<clock::duration>(
-                std::chrono::duration<double>{static_cast<double>(number - 1) / s_.rate});
+            + std::chrono::duration_cast<clock::duration>(std::chrono::duration<double>{
+                std::min(static_cast<double>(number - 1) / s_.rate, never)});
         while (!over() && clock::now() < due) {
             window_.wait_until(std::min(due, clock::now() + glance));
             live_->show(window_.totals().done());
@@ -193,8 +196,10 @@ private:
                 patience_ends = clock::now() + grace;
                 out_.note("interrupted; waiting for outcomes (Ctrl-C again ends this at once)");
             }
-            if (patience_ends && clock::now() > *patience_ends)
+            if (patience_ends && clock::now() > *patience_ends) {
+                silent_ = true;
                 break;
+            }
         }
     }
 
@@ -224,11 +229,11 @@ private:
             window_.add(stream.finish());
         } catch (boost::system::system_error const& e) {
             window_.add(e.code(), stop_->requested() ? "interrupted: the message was given up"
-                                                     : text_of(sender_.error(), e.what()));
+                                                     : text_of(sender_.error(), plain_text(e)));
         } catch (std::exception const& e) {
             stream.abort();
-            window_.add(make_error_code(error::operation_aborted), e.what());
-            problem_ = e.what();
+            problem_ = plain_text(e);
+            window_.add(make_error_code(error::operation_aborted), problem_);
         }
         stop_->on_request({});
     }
@@ -271,11 +276,11 @@ private:
         if (auto const why = sender_.error(); why && problem_.empty() && why->code)
             problem_ = why->text;
         try {
-            sender_.close();
-            connection_.close();
+            if (!silent_ && close_within_patience(sender_, *stop_))
+                std::ignore = close_within_patience(connection_, *stop_);
         } catch (boost::system::system_error const& e) {
             if (problem_.empty() && !window_.broken())
-                problem_ = text_of(connection_.error(), e.what());
+                problem_ = text_of(connection_.error(), plain_text(e));
         }
         std::ignore = window_.wait_for_all(glance);
         container_.reset();  // completes whatever is left
@@ -335,6 +340,7 @@ private:
     progress* live_ = nullptr;
     clock::time_point began_;
     std::chrono::duration<double> took_{0};
+    bool silent_ = false;  // the peer, since Ctrl-C
     std::uint64_t turns_ = 0;
     std::uint64_t octets_ = 0;
     std::string problem_;

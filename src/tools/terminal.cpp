@@ -1,6 +1,8 @@
 // The thread that writes lines.
 #include "tools/terminal.hpp"
 
+#include "tools/standard_streams.hpp"
+
 #include <unistd.h>
 
 #include <utility>
@@ -29,8 +31,8 @@ terminal::~terminal()
         write({std::to_string(dropped_)
                    + " lines were not printed, for the output did not take them in time",
                kind::note});
-    std::fflush(results_);
-    std::fflush(notes_);
+    flush_stream(results_);
+    flush_stream(notes_);
 }
 
 void terminal::live(std::string line)
@@ -71,8 +73,8 @@ void terminal::run()
         lock.unlock();
         changed_.notify_all();
         for (auto const& e : batch) write(e);
-        std::fflush(results_);
-        std::fflush(notes_);
+        flush_stream(results_);
+        flush_stream(notes_);
         lock.lock();
     }
 }

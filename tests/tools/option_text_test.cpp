@@ -71,6 +71,7 @@ TEST(OptionText, AWrongQueueIsToldWhatThereIs)
     EXPECT_NE(fault("q:colour=red").find("there are length_max"), std::string::npos);
     EXPECT_NE(fault("q:length_max=0").find("from 1 on"), std::string::npos);
     EXPECT_NE(fault("q:full=never").find("reject or withhold"), std::string::npos);
+    EXPECT_NE(fault("q:dead_letter=$management").find("'$'"), std::string::npos);
     EXPECT_NE(fault("q:bytes_max=x").find("20MiB"), std::string::npos);
 }
 
@@ -87,6 +88,36 @@ TEST(OptionText, SizesHaveUnits)
          {"", "x", "-1", "1 k", "1kb", "1e3", "k", "99999999999G", "1.2.3"})
         EXPECT_NE(fault_of([=] { parse_size(wrong); }).find("write octets"), std::string::npos)
             << wrong;
+}
+
+TEST(OptionText, NumbersAreDecimalNotNegativeAndInTheirRange)
+{
+    for (auto const* const good : {"0", "1", "18446744073709551615"}) {
+        std::string text = good;
+        EXPECT_EQ(number_fault(text, true), "") << good;
+        EXPECT_EQ(text, good);
+    }
+    for (auto const* const good : {"0", "0.5", "1e3", "1e9"}) {
+        std::string text = good;
+        EXPECT_EQ(number_fault(text, false), "") << good;
+        EXPECT_EQ(text, good);
+    }
+    std::string text = "010";
+    EXPECT_EQ(number_fault(text, true), "");
+    EXPECT_EQ(text, "10") << "not octal";
+    text = "000";
+    EXPECT_EQ(number_fault(text, true), "");
+    EXPECT_EQ(text, "0");
+    for (auto const* const wrong : {"", "-1", "-0", "+1", " 1", "1 ", "1.5", "1e3", "0x10", "nan",
+                                    "18446744073709551616", "99999999999999999999"}) {
+        text = wrong;
+        EXPECT_NE(number_fault(text, true), "") << wrong;
+    }
+    for (auto const* const wrong : {"", "-1", "-0", "nan", "-nan", "inf", "-inf", "infinity",
+                                    "1e10", "1e999", "0x1p3", "1,5"}) {
+        text = wrong;
+        EXPECT_NE(number_fault(text, false), "") << wrong;
+    }
 }
 
 }  // namespace
