@@ -81,10 +81,14 @@ sluice::message declare(peer& asker, sluice::message const& request, std::string
         return reply_to(request, 409, "queue '" + name + "' exists with other options", {});
     if (failed == error::resource_limit_exceeded)
         return reply_to(request, 503, "there are as many queues as may be", {});
+    if (core.leads_back(name, options))
+        return reply_to(request, 400,
+                        "dead letters of queue '" + name + "' would come back to it by way of '"
+                            + to + "'",
+                        {});
     return reply_to(request, 400,
                     "a queue needs a name of at most " + std::to_string(address_max)
-                        + " octets that does not begin with '$', and no dead letters that come "
-                          "back to it",
+                        + " octets that does not begin with '$'",
                     {});
 }
 

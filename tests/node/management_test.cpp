@@ -118,6 +118,35 @@ TEST(NodeManagement, DeclaresWithOptions)
     EXPECT_TRUE(m.ask(r).starts_with("400 option 'dead_letter'"));
 }
 
+TEST(NodeManagement, RefusesDeadLettersThatComeBack)
+{
+    manager m;
+    auto const declare = [&](char const* name, char const* dead_letter) {
+        auto r = m.request("declare", name);
+        r.body = value{value_map{{"dead_letter", dead_letter}}};
+        return m.ask(r);
+    };
+    EXPECT_EQ(declare("a", "a"),
+              "400 dead letters of queue 'a' would come back to it by way of 'a'");
+    EXPECT_EQ(declare("a", "b"), "201 declared");
+    EXPECT_EQ(declare("b", "c"), "201 declared");
+    EXPECT_EQ(declare("c", "a"),
+              "400 dead letters of queue 'c' would come back to it by way of 'a'");
+    EXPECT_EQ(declare("c", "d"), "201 declared");
+    node::queue_options own;
+    own.dead_letter = "self";
+    EXPECT_EQ(m.n.node.declare("self", own), error::invalid_argument);
+}
+
+TEST(NodeManagement, AllQueuesMayHaveTheSameDeadLetters)
+{
+    node::node_options o;
+    o.queue.dead_letter = "dead";
+    manager m{o};
+    EXPECT_EQ(m.ask("declare", "dead"), "201 declared");
+    EXPECT_EQ(m.ask("declare", "q"), "201 declared");
+}
+
 TEST(NodeManagement, SaysWhatItDoesNotKnow)
 {
     manager m;
