@@ -1,5 +1,6 @@
 // Calls on a channel, on their way to its port and back.
 #include "channel/port.hpp"
+#include "channel/unfit.hpp"
 
 #include <sluice/channel/detail/channel_core.hpp>
 
@@ -148,6 +149,10 @@ std::shared_ptr<channel_core> channel_core::open(client::connection const& on, s
     auto const& opt = made->options_;
     if (auto const text = not_with_at_most_once(opt); !text.empty()) {
         made->refuse(r, make_error_code(errc::at_most_once_refused), text);
+        return made;
+    }
+    if (auto const text = unfit(made->name_, opt); !text.empty()) {
+        made->refuse(r, make_error_code(sluice::error::invalid_argument), text);
         return made;
     }
     auto const visibility = std::clamp<std::int64_t>(opt.visibility_timeout.count(), 0, UINT32_MAX);
