@@ -142,6 +142,21 @@ TEST_F(Port, EndsWithItsLastChannel)
     EXPECT_EQ(peer.ports, 2);
 }
 
+TEST_F(Port, ANameOrATimeThatTheNodeCouldNotReadIsRefusedAtOnce)
+{
+    auto const c = connect();
+    auto const refused = [&](std::string const& name, options o) {
+        auto const open = [&] { channel<int>::open(c, name, o); };
+        EXPECT_EQ(error_of(open), sluice::error::invalid_argument);
+        return what_of(open);
+    };
+    EXPECT_NE(refused("\xff", {}).find("name is not UTF-8"), std::string::npos);
+    EXPECT_NE(refused("x", {.dead_letter = "\xc3"}).find("dead_letter"), std::string::npos);
+    EXPECT_NE(refused("x", {.visibility_timeout = -1ms}).find("visibility_timeout"),
+              std::string::npos);
+    open(c);  // the connection is as it was
+}
+
 TEST_F(Port, ComesBackWithItsConnectionAndRepeatsWhatHasNoAnswer)
 {
     auto const c = connect(true);

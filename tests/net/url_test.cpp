@@ -95,6 +95,15 @@ TEST(Url, TakesIpv6LiteralsInBrackets)
     EXPECT_EQ(read("amqp://[fe80::1]").port, 5672);
 }
 
+TEST(Url, TakesSchemesInEitherCase)
+{
+    EXPECT_TRUE(read("AMQPS://h").tls);
+    EXPECT_EQ(read("Amqp://h").port, 5672);
+    EXPECT_TRUE(read("WSS://h/Path").websocket);
+    EXPECT_EQ(read("WSS://h/Path").websocket_path, "/Path");
+    EXPECT_NE(fault_of("HTTP://h").find("an unknown scheme"), std::string::npos);
+}
+
 TEST(Url, TellsAMissingPasswordFromAnEmptyOne)
 {
     EXPECT_EQ(read("amqp://u@h").password, std::nullopt);
