@@ -124,7 +124,11 @@ void receiver_core::apply_credit(std::uint64_t what)
     if (ended())
         return;
     auto const mode = what & mode_mask;
-    if (mode != none && !drainers_.empty()) {  // the peer would give it back with the rest
+    auto const none_left = mode == set && value_of(what) == 0;
+    if (none_left)
+        after_drain_ = 0;
+    if (mode != none && !none_left && !drainers_.empty()) {
+        // The peer would give it back with the rest.
         after_drain_ = merged(after_drain_, what & ~(flow | echo), value_of(what));
         what &= flow | echo;
         return what ? apply_credit(what) : void();

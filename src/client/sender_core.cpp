@@ -2,24 +2,11 @@
 #include "client/sender_core.hpp"
 
 #include "client/stream_core.hpp"
+#include "client/transaction_posts.hpp"
 
 #include <sluice/codec/reader.hpp>
 
 namespace sluice::client::detail {
-
-// ---- a send
-
-void send_request::execute(connection_core&) { link->queue(*this); }
-
-void send_request::refuse() noexcept
-{
-    auto const why = link->connection()->failure();
-    link->answer_send(*this, why ? why->code : make_error_code(sluice::error::connection_not_open),
-                      why);
-    delete this;
-}
-
-void send_request::give_up(std::error_code why) { link->cancel(*this, why); }
 
 // ---- opening
 
@@ -111,18 +98,22 @@ void sender_core::start_send(encoded_message m, send_options const& options, boo
     start(*s);
 }
 
-void sender_core::start_command(encoded_message m, reply_ptr<outcome> r)
+void sender_core::start_command(encoded_message m, reply_ptr<outcome> r,
+                                std::shared_ptr<transaction_posts> waits_for)
 {
     auto* const s = new send_request{*this, std::move(r)};
     s->octets = std::move(m.octets);
     s->take({}, timeout());
     s->time_runs = true;
+    s->waits_for = std::move(waits_for);
     s->accept_cancellation(*s->reply, connection());
     start(*s);
 }
 
 void sender_core::start(send_request& s)
 {
+    if (s.posts)
+        s.posts->begin();
     if (core().observed())
         s.started = std::chrono::steady_clock::now();
     if (outstanding_.fetch_add(1, std::memory_order_relaxed) >= options_.outstanding_max) {
@@ -147,15 +138,6 @@ body_stream sender_core::start_stream(send_options const& options, std::size_t b
     s->take(options, no_timeout);
     start(*s);
     return body_stream{make_user_pointer(std::move(made))};
-}
-
-void send_request::take(send_options const& options, milliseconds otherwise)
-{
-    settled = options.settled;
-    message_format = options.message_format;
-    tag = options.tag;
-    state = options.state;
-    timeout = options.timeout.count() == 0 ? otherwise : options.timeout;
 }
 
 // ---- strand
@@ -186,6 +168,12 @@ void sender_core::queue(send_request& s)
         sends_.push_back(s);  // fails with the others when the reason is here
         return;
     }
+    if (!hold(s))
+        hand_over(s);
+}
+
+void sender_core::hand_over(send_request& s)
+{
     if (auto const failed = put(s, false))
         return drop(s, failed, refers_to());
     sends_.push_back(s);
@@ -257,6 +245,8 @@ void sender_core::cancel(send_request& s, std::error_code why)
     auto const text =
         refers_to() + (why == sluice::error::timed_out ? ": send given up" : ": send cancelled");
     if (!s.delivery || reason_is_late()) {
+        if (s.held)
+            return forget_held(s);
         if (s.was_whole)
             why = make_error_code(sluice::error::outcome_unknown);
         answer_send(s, why, make_failure(why, text));
@@ -277,6 +267,8 @@ void sender_core::answer_send(send_request& s, std::error_code code, failure_ptr
         core().deadlines().disarm(s);
     s.unbind();
     o.set_possible_duplicate(s.possible_duplicate);
+    if (s.posts)
+        s.posts->end(code, why, o);
     count(s, code, o);
     if (results_.wanted())
         results_.publish({.code = code, .outcome = o});
@@ -355,6 +347,8 @@ void sender_core::on_outcome(engine::event const& e, send_request& s)
 void sender_core::on_detached(failure_ptr const& why)
 {
     failure_ptr unknown;
+    for (; auto* const r = static_cast<send_request*>(held_.pop_front()); sends_.push_back(*r))
+        r->held = false;
     for (auto* r = sends_.front(); r;) {
         auto& s = static_cast<send_request&>(*r);
         r = r->next_waiting;

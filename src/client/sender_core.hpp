@@ -9,6 +9,7 @@ namespace sluice::client::detail {
 
 class send_request;
 class stream_core;
+class transaction_posts;
 
 class sender_core final : public link_core {
 public:
@@ -22,7 +23,9 @@ public:
     void start_send(encoded_message m, send_options const& options, bool only_with_credit,
                     reply_ptr<outcome> r);
     /// Of a message to a coordinator: its time runs from now on, credit or not.
-    void start_command(encoded_message m, reply_ptr<outcome> r);
+    /// It is held back while sends of `waits_for`, if given, have no outcome.
+    void start_command(encoded_message m, reply_ptr<outcome> r,
+                       std::shared_ptr<transaction_posts> waits_for = nullptr);
     body_stream start_stream(send_options const& options, std::size_t buffer_max);
     std::uint32_t credit() const noexcept { return credit_.load(std::memory_order_relaxed); }
     sender_counters counters() const noexcept;
@@ -43,6 +46,7 @@ public:
 
 private:
     class open_request;
+    class release_command;
     static client::sender wrap(std::shared_ptr<sender_core> user)
     {
         return client::sender{std::move(user)};
@@ -71,6 +75,10 @@ private:
     void on_released() override;
 
     void start(send_request& s);
+    bool hold(send_request& s);
+    void release_held();
+    void forget_held(send_request& s);
+    void hand_over(send_request& s);
     void drop(send_request& s, std::error_code code, std::string what);
     void forget(send_request& s) noexcept;
     /// Any thread, if `code` is set.
@@ -83,6 +91,7 @@ private:
     std::atomic<std::uint32_t> credit_{0};
     std::atomic<std::size_t> outstanding_{0};  // taken by start_send, given back with the answer
     request_list sends_;                       // until the engine is done with them
+    request_list held_;                        // commits that wait for what they commit
     send_request* without_credit_ =
         nullptr;  // the first of sends_ that has none, with all after it
     std::size_t without_credit_count_ = 0;
@@ -112,6 +121,8 @@ public:
     std::shared_ptr<stream_core> stream;  // instead of octets and reply
     bytes tag;
     bytes state;
+    std::shared_ptr<transaction_posts> posts;      // it is one of them
+    std::shared_ptr<transaction_posts> waits_for;  // before it may go
     milliseconds timeout{0};
     std::chrono::steady_clock::time_point started{};  // of the call, where somebody observes
     std::uint64_t streamed_octets = 0;
@@ -122,6 +133,7 @@ public:
     bool has_credit = false;
     bool time_runs = false;  // also while there is no credit
     bool open = true;        // not answered
+    bool held = false;
     bool own_tag = false;
     bool was_whole = false;  // on a link that was lost
     bool possible_duplicate = false;

@@ -37,6 +37,7 @@ send_options transaction::posting(send_options options) const
 {
     require_link(core_->link());
     options.state = state({});
+    options.posts = core_->posts();
     return options;
 }
 

@@ -122,7 +122,8 @@ void transaction_controller::discharge(std::shared_ptr<transaction_core> const& 
     };
     of->link().core_->start_command(
         message_of(sluice::discharge{.txn_id = of->id(), .fail = fail}),
-        library_reply<decltype(done), outcome>::make(std::move(done), whose));
+        library_reply<decltype(done), outcome>::make(std::move(done), whose),
+        fail ? nullptr : of->posts());
 }
 
 void transaction_controller::close()
@@ -195,6 +196,8 @@ void transaction_core::on_discharged(bool fail, std::error_code code, failure_pt
     auto const unanswered = is_in_doubt(code) || code == error::operation_aborted;
     if (unanswered)
         controller_->close();  // the peer rolls back what it has not committed
+    if (!fail && code == error::transaction_rolled_back)  // it was held back, and did not go
+        controller_->discharge(shared_from_this(), true, nullptr);
     std::error_code out;
     if (!fail && (code || !o.accepted())) {
         out = make_error_code(is_in_doubt(code) ? error::transaction_in_doubt
@@ -212,7 +215,8 @@ void transaction_core::on_discharged(bool fail, std::error_code code, failure_pt
     }
     {
         std::lock_guard const lock{mutex_};
-        failure_ = why;
+        if (!failure_)
+            failure_ = why;
     }
     state_.store(state::over, std::memory_order_release);
     if (r)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "client/sender_core.hpp"
+#include "client/transaction_posts.hpp"
 
 #include <sluice/client/transaction.hpp>
 
@@ -84,6 +85,7 @@ public:
 
     bytes const& id() const noexcept { return id_; }
     client::sender const& link() const noexcept { return link_; }
+    std::shared_ptr<transaction_posts> const& posts() const noexcept { return posts_; }
     state now() const noexcept { return state_.load(std::memory_order_acquire); }
     failure_ptr failure() const;
     void start_discharge(bool fail, reply_ptr<> r);
@@ -99,6 +101,7 @@ private:
     std::shared_ptr<session_core> user_;
     client::sender link_;
     bytes const id_;
+    std::shared_ptr<transaction_posts> const posts_ = std::make_shared<transaction_posts>();
     std::atomic<state> state_{state::active};
     mutable std::mutex mutex_;
     failure_ptr failure_;  // guarded

@@ -73,6 +73,63 @@ TEST_F(Transactions, PostNothingBeforeTheCommit)
     EXPECT_THAT(failure_of([&] { tx.commit(); }), HasSubstr("committed or rolled back before"));
 }
 
+TEST_F(Transactions, AreCommittedWithAllThatWasPostedInThemWhetherThereWasCreditOrNot)
+{
+    constexpr int count = 2'000;
+    auto const out = session.open_sender("q");
+    auto const tx = session.begin_transaction();
+    std::atomic<int> accepted{0};
+    for (int i = 0; i < count; ++i)
+        out.async_send(sluice::message{std::to_string(i)}, tx.posting(),
+                       [&](client::error_code ec, client::outcome const& o) {
+                           accepted += !ec && o.accepted();
+                       });
+    tx.commit();
+    EXPECT_EQ(accepted, count);
+    EXPECT_EQ(peer.read("q")->length, std::size_t{count});
+}
+
+TEST_F(Transactions, AreRolledBackIfAPostIsRefusedWhileTheCommitWaits)
+{
+    node::queue_options small;
+    small.length_max = 2;
+    ASSERT_FALSE(peer.declare("small", small));
+    auto const out = session.open_sender("small");
+    auto const tx = session.begin_transaction();
+    for (int i = 0; i < 3; ++i)
+        out.async_send(sluice::message{"m"}, tx.posting(),
+                       [](client::error_code, client::outcome const&) {});
+    auto const why = failure_of([&] { tx.commit(); });
+    if (why == "no failure") {  // the third was refused before the commit was asked for
+        EXPECT_EQ(peer.read("small")->length, 2u);
+    } else {
+        EXPECT_THAT(why, HasSubstr("a send in it failed"));
+        EXPECT_THAT(why, HasSubstr("is full"));
+        EXPECT_EQ(tx.error()->code, error::transaction_rolled_back);
+        while (peer.read("small")->length > 0) std::this_thread::yield();
+    }
+    EXPECT_TRUE(session.begin_transaction().valid());
+}
+
+TEST_F(Transactions, AreRolledBackIfTheirPostsTakeTooLong)
+{
+    node::queue_options full;
+    full.length_max = 1;
+    full.full = node::when_full::withhold;
+    ASSERT_FALSE(peer.declare("full", full));
+    client::session_options hasty;
+    hasty.timeout = 100ms;
+    auto const on = connection.begin(hasty);
+    auto const out = on.open_sender("full");
+    auto const tx = on.begin_transaction();
+    for (int i = 0; i < 10; ++i)
+        out.async_send(sluice::message{"m"}, tx.posting(),
+                       [](client::error_code, client::outcome const&) {});
+    EXPECT_THAT(failure_of([&] { tx.commit(); }), HasSubstr("waited for their outcome"));
+    EXPECT_EQ(tx.error()->code, error::transaction_rolled_back);
+    while (peer.read("full")->length > 0) std::this_thread::yield();
+}
+
 TEST_F(Transactions, PostNothingWhenTheyAreRolledBack)
 {
     auto const out = session.open_sender("q");

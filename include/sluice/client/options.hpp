@@ -28,6 +28,9 @@ inline constexpr milliseconds no_timeout = milliseconds::max();
 inline constexpr milliseconds default_timeout{30'000};
 
 class observer;  // <sluice/client/observer.hpp>
+namespace detail {
+class transaction_posts;
+}
 
 struct container_options {
     std::string id{};         ///< container-id [2.7.1], UTF-8; empty: one made up
@@ -204,6 +207,8 @@ struct send_options {
     bytes state{};  ///< an encoded delivery state, such as a transactional-state
     /// From the moment there is credit until the outcome. 0: the link's.
     milliseconds timeout{0};
+    /// Of transaction::posting(), for its commit() to wait for.
+    std::shared_ptr<detail::transaction_posts> posts{};
 };
 
 }  // namespace sluice::client

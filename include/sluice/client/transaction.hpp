@@ -52,8 +52,10 @@ public:
     void reject(delivery const& d, amqp_error why = {}) const;
     void modify(delivery const& d, modification how = {}) const;
 
-    /// Completes when the peer has done it. Errors: error::transaction_rolled_back (the peer's
-    /// condition in error()), error::transaction_in_doubt, error::invalid_state if it is over.
+    /// Completes when the peer has done it. It waits for the outcomes of the sends in it that were
+    /// begun before, credit or not; if one of these comes to nothing, or they take too long, the
+    /// transaction is rolled back. Errors: error::transaction_rolled_back (the peer's condition in
+    /// error()), error::transaction_in_doubt, error::invalid_state if it is over.
     /// On the deadline (the session's time-out) or when cancelled the controller link is closed, so
     /// that the peer rolls back what it has not committed, and the result is in doubt.
     template <class Token>
