@@ -124,10 +124,14 @@ void receiver_core::apply_credit(std::uint64_t what)
     if (ended())
         return;
     auto const mode = what & mode_mask;
-    auto const none_left = mode == set && value_of(what) == 0;
-    if (none_left)
+    if (mode == set && value_of(what) == 0 && !drainers_.empty()) {
+        // Who does not wait for the drain any more: what is granted next is no part of it.
         after_drain_ = 0;
-    if (mode != none && !none_left && !drainers_.empty()) {
+        drain_taken_back_ = true;
+        if (r && !away())
+            r->stop_drain();
+    }
+    if (mode != none && !drainers_.empty() && !drain_taken_back_) {
         // The peer would give it back with the rest.
         after_drain_ = merged(after_drain_, what & ~(flow | echo), value_of(what));
         what &= flow | echo;

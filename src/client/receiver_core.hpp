@@ -122,6 +122,7 @@ private:
     std::uint32_t window_ = 0;       // automatic credit, as the user wants it; 0: by hand
     std::uint32_t by_hand_ = 0;      // what was left of it when the link was lost
     std::uint64_t after_drain_ = 0;  // credit asked for while a drain is on, as a flow_request's
+    bool drain_taken_back_ = false;  // by credit 0 while it is on
 };
 
 }  // namespace sluice::client::detail
