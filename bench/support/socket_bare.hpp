@@ -44,7 +44,8 @@ inline void bare_send(socket_work const& w)
         for (std::uint64_t i = sent; i < sent + at_once && i < w.count; ++i) meter.count();
     }
     meter.report();
-    to.shutdown(tcp::socket::shutdown_send);
+    boost::system::error_code gone;  // it may have all it wants, and have left
+    to.shutdown(tcp::socket::shutdown_send, gone);
     char c = 0;
     boost::system::error_code ec;
     to.read_some(boost::asio::buffer(&c, 1), ec);

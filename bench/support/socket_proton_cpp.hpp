@@ -9,6 +9,7 @@
 #include <proton/connection_options.hpp>
 #include <proton/container.hpp>
 #include <proton/delivery_mode.hpp>
+#include <proton/error_condition.hpp>
 #include <proton/listen_handler.hpp>
 #include <proton/listener.hpp>
 #include <proton/message.hpp>
@@ -75,6 +76,7 @@ private:
         c.open_receiver(proton_cpp_url(work_), window(), proton_cpp_options(work_));
         say_port("0");
     }
+    void on_error(proton::error_condition const&) override {}  // the other side has left
     void on_receiver_open(proton::receiver& r) override
     {
         if (!r.active())
@@ -151,6 +153,7 @@ private:
                                          : proton::delivery_mode::AT_LEAST_ONCE);
         c.open_sender(proton_cpp_url(work_), o, proton_cpp_options(work_));
     }
+    void on_error(proton::error_condition const&) override {}  // the other side has left
     void on_sendable(proton::sender& s) override
     {
         if (!std::exchange(began_, true)) {

@@ -86,8 +86,9 @@ void delivery_inbox::on_stray_transfer(transfer const& t)
 
 void delivery_inbox::on_transfer(receiver& link, transfer const& t, bytes_view payload)
 {
-    if (link.state_ != link_state::attached || link.refused_ || link.detach_queued_
-        || link.reported_) [[unlikely]] {
+    // One branch for what is hardly ever true.
+    auto const ends = (link.refused_ | link.detach_queued_ | link.reported_) != 0;
+    if (link.state_ != link_state::attached || ends) [[unlikely]] {
         on_stray_transfer(t);
         if (link.state_ == link_state::attach_received)
             link.on_early_transfer();

@@ -14,10 +14,16 @@ using detail::fault_of;
 template <class T>
 bool session::decode_or_fail(bytes_view& body, T& out)
 {
-    auto const whole = body;
-    if (!decode(body, out) && (body.empty() || std::is_same_v<T, transfer>)) [[likely]]
-        return true;
-    connection_.fail(error::invalid_value, condition::decode_error, fault_of(whole, out));
+    if constexpr (std::is_same_v<T, transfer>) {  // its payload follows
+        if (!decode(body, out)) [[likely]]
+            return true;
+        connection_.fail(error::invalid_value, condition::decode_error, fault_of(body, out));
+    } else {
+        auto const whole = body;
+        if (!decode(body, out) && body.empty()) [[likely]]
+            return true;
+        connection_.fail(error::invalid_value, condition::decode_error, fault_of(whole, out));
+    }
     return false;
 }
 

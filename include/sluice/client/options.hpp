@@ -109,7 +109,7 @@ struct connection_options {
     client::connector connector{};
     milliseconds timeout = default_timeout;  ///< of each call on it that expects an answer, connect
                                              ///< included; 0: the default
-    std::uint32_t max_frame_size = 65536;      ///< octets; 512 at least [2.7.1]
+    std::uint32_t max_frame_size = 65536;    ///< octets; 512 at least [2.7.1]
     std::uint32_t outgoing_frame_max = 65536;  ///< octets; 512 at least
     std::uint16_t channel_max = 255;
     milliseconds idle_timeout{60'000};  ///< silence after which the peer is given up; 0: never
