@@ -308,7 +308,7 @@ void connection::on_close(bytes_view body)
     sluice::close c;
     if (auto text = detail::fault_of(body, c); !text.empty())
         return fail(error::invalid_value, condition::decode_error, std::move(text));
-    if (options_.listener && remote_bytes_.empty())
+    if (options_.listener && remote_bytes_.empty() && !reported_)
         return fail(error::frame_out_of_state, condition::illegal_state,
                     "close before open [2.4.6]");
     if (c.error)

@@ -156,6 +156,23 @@ TEST(OddPeers, ACloseRightBehindTheHeaderFailsTheOpenWithItsReason)
     EXPECT_TRUE(peer.engine.output_done());
 }
 
+// It has heard why, and nothing more is to come: nobody waits for it.
+TEST(OddPeers, ACloseBeforeTheOpenIsRefusedOnceAndTheNextOneIsTheEnd)
+{
+    e::connection_options o;
+    o.listener = true;
+    engine_peer peer{o};
+    std::ignore = peer.engine.open();
+    peer.send_header();
+    peer.send(close{});
+    auto const wire = peer.wire();
+    EXPECT_NE(wire.find("close(amqp:illegal-state)"), std::string::npos) << wire;
+    EXPECT_NE(peer.engine.state(), e::connection_state::ended);
+    peer.send(close{});
+    EXPECT_EQ(peer.wire(), "");
+    EXPECT_EQ(peer.engine.state(), e::connection_state::ended);
+}
+
 // [2.7.5] "If the negotiated link value is first, then it is illegal to set this field to second."
 TEST(OddPeers, ADeliveryInModeSecondOnALinkInModeFirstDetachesTheLink)
 {
