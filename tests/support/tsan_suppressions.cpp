@@ -7,5 +7,5 @@ extern "C" char const* __tsan_default_suppressions()
 {
     return "race:std::__exception_ptr::exception_ptr::_M_release\n"
            "race:boost::asio::co_spawn\n"
-           "race:boost::asio::detail::ref_count_down\n";
+           "race:ref_count_down\n";
 }
