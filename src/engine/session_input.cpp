@@ -353,6 +353,7 @@ void session::on_detach(bytes_view body)
     report_link_end(*l, make_error_code(code));
     if (l->detach_queued_) {
         l->overtake_ = true;  // ours goes out at once, nothing can be finished any more
+        wake();
     } else {
         l->detach_closed_ = d.closed;
         l->overtake_ = true;
