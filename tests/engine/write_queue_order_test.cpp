@@ -45,6 +45,20 @@ TEST_F(Order, ADetachWaitsForTheDeliveryThatHasBegunAndWithdrawsTheOthers)
     EXPECT_EQ(peer.wire(), "transfer(h0 276 octets) detach(h0 closed)");
 }
 
+// Nothing can be finished any more, and the end behind it waits for nothing else. [2.6.6]
+TEST_F(Order, ADetachThatWaitsForADeliveryGoesOutWhenThePeerDetaches)
+{
+    auto& s = sender_with_credit("S");
+    window(1);
+    std::ignore = s.send({large});
+    std::ignore = peer.frames();
+    EXPECT_FALSE(s.detach());
+    EXPECT_FALSE(peer.session->end());
+    EXPECT_EQ(peer.wire(), "");
+    peer.send(detach{.handle = handle{0}, .closed = true});
+    EXPECT_EQ(peer.wire(), "detach(h0 closed) end()");
+}
+
 TEST_F(Order, ADetachThatOvertakesAbortsTheDeliveryThatHasBegun)
 {
     auto& s = sender_with_credit("S");
