@@ -179,6 +179,7 @@ class Cell:
 
 
 def kill(process):
+    """When it returns, the process has gone and its sockets are closed: what comes next finds the queue as that left it."""
     if process.poll() is None:
         process.kill()
     process.communicate()
@@ -227,11 +228,11 @@ def server_killed(c, port):
         c.pairing('fill', url, '--to', queue, '--count', 20, parts={})
         holds = c.pairing('hold', c.url(relay.port) if through else url, '--from', queue, '--count', 10,
                           until_ready=True)
-        relay.cut() if through else holds.kill()
+        relay.cut() if through else kill(holds)
         c.pairing('take', url, '--from', queue, '--count', 20, parts={'come': what + ': 20 messages, 10 held; come'})
     queue = net.fresh('killed')
     sends = c.pairing('half', url, '--to', queue, '--count', 5, until_ready=True)
-    sends.kill()
+    kill(sends)
     c.pairing('take', url, '--from', queue, '--count', 5,
               parts={'come': 'a sender that is killed: 5 messages and half of one; come'})
 
@@ -426,7 +427,7 @@ def client_killed(c):
     c.sluice('send', url_of(port, 'held'), '-', stdin=lines(20))
     holds = Agent(c, port, 'recv', 'held', count=10, credit=10, action='hold')
     holds.line('ready')
-    holds.process.kill()
+    kill(holds.process)
     c.pairing('take', url_to(port), '--from', 'held', '--count', 20,
               parts={'come': 'a receiver that is killed: 20 messages, 10 held; come'})
     sends = Agent(c, port, 'send', 'numbers', count=1000000, snd='unsettled')

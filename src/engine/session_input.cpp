@@ -351,12 +351,11 @@ void session::on_detach(bytes_view body)
     }
     auto const code = l->refused_ ? error::link_refused : error::link_detached_by_peer;
     report_link_end(*l, make_error_code(code));
+    l->overtake_ = true;  // ours goes out at once, nothing can be finished any more
     if (l->detach_queued_) {
-        l->overtake_ = true;  // ours goes out at once, nothing can be finished any more
         wake();
     } else {
         l->detach_closed_ = d.closed;
-        l->overtake_ = true;
         if (!l->has_local_handle_) {  // never accepted: attach, then detach [2.6.3]
             if (bind_local(*l))
                 queue_.push_attach(*l);

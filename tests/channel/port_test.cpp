@@ -5,6 +5,7 @@
 #include <boost/asio/detached.hpp>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <condition_variable>
 
 namespace sluice::channels {
@@ -22,7 +23,7 @@ struct scripted_node {
     client::receiver in;
     client::sender out;
     int ports = 0;
-    bool refuses = false;
+    std::atomic<bool> refuses = false;
     client::container container{"scripted"};
     client::listener listener = container.listen("127.0.0.1", 0, {}, handlers());
 

@@ -13,8 +13,9 @@ import sys
 import xml.etree.ElementTree as ET
 
 
-# What tells why: GoogleTest, sanitizers, libFuzzer, Python.
-TELLING = re.compile(r'ERROR: |SUMMARY: |WARNING: ThreadSanitizer|: Failure$|Falsifiable|Error: |[Ee]rror: |^dev: ')
+# What tells why: the project's own programs, GoogleTest, sanitizers, libFuzzer, Python.
+TELLING = re.compile(r'^WRONG |is not what was seen|ERROR: |SUMMARY: |WARNING: ThreadSanitizer|: Failure$|Falsifiable'
+                     r'|Error: |(?<!-)[Ee]rror: |^dev: ')
 
 
 def reason(case, most=4):
