@@ -92,8 +92,11 @@ if(layers)
             ${PROJECT_BINARY_DIR}/house/subdirectory ${CMAKE_CXX_COMPILER})
     set_tests_properties(house.install_consumer house.subdirectory_consumer
         PROPERTIES LABELS install TIMEOUT 600)
+    # CPack asks the one what a package depends on, and the other what is a program.
     find_program(SLUICE_DPKG_SHLIBDEPS dpkg-shlibdeps)
-    if(TARGET sluice_shared AND TARGET sluice_command AND SLUICE_DPKG_SHLIBDEPS)
+    find_program(SLUICE_FILE file)
+    mark_as_advanced(SLUICE_DPKG_SHLIBDEPS SLUICE_FILE)
+    if(TARGET sluice_shared AND TARGET sluice_command AND SLUICE_DPKG_SHLIBDEPS AND SLUICE_FILE)
         add_test(NAME house.packages
             COMMAND ${house}/packages ${CMAKE_COMMAND} ${CMAKE_CPACK_COMMAND} ${PROJECT_BINARY_DIR}
                 ${CMAKE_CXX_COMPILER})
