@@ -265,7 +265,7 @@ TEST_F(Scorecard, WhatIsReleasedComesAgainFirst)
 
 TEST_F(Scorecard, AfterTheVisibilityTimeoutItGoesBackAndTheAcknowledgementIsExpired)
 {
-    auto [a, b] = pair({.capacity = 4, .visibility_timeout = 20ms});
+    auto [a, b] = pair({.capacity = 4, .visibility_timeout = 500ms});
     a.send(1);
     auto first = b.recv_ack();
     auto again = a.recv_ack();

@@ -176,7 +176,7 @@ TEST(Connect, APeerThatRefusesTheOpenSaysWhy)
 TEST(Connect, APeerThatSaysNothingIsGivenUp)
 {
     scripted_peer peer;
-    auto const r = refused(peer.url(), {.timeout = milliseconds{50}});
+    auto const r = refused(peer.url(), {.timeout = milliseconds{500}});
     EXPECT_EQ(r.code, error::handshake_timeout);
     EXPECT_TRUE(has(r.what, "127.0.0.1:" + std::to_string(peer.port()))) << r.what;
 }
@@ -186,7 +186,7 @@ TEST(Connect, APeerThatStopsInTheMiddleOfAFrameIsGivenUp)
     scripted_peer peer;
     client::container c;
     auto call =
-        in_background([&] { return c.connect(peer.url(), {.timeout = milliseconds{200}}); });
+        in_background([&] { return c.connect(peer.url(), {.timeout = milliseconds{500}}); });
     peer.accept();
     peer.send_header(protocol_id::amqp);
     auto const whole = scripted_peer::encoded(open{.container_id = "peer"});
@@ -224,13 +224,13 @@ TEST(Connect, SilenceAfterTheOpenEndsTheConnection)
     scripted_peer peer;
     client::container c;
     auto call =
-        in_background([&] { return c.connect(peer.url(), {.idle_timeout = milliseconds{100}}); });
+        in_background([&] { return c.connect(peer.url(), {.idle_timeout = milliseconds{500}}); });
     peer.open_connection();
     auto const connection = get(call).value.value();
     auto waiting = in_background([&] { return connection.begin(); });
     auto const r = get(waiting);
     EXPECT_EQ(r.code, error::idle_timeout_expired);
-    EXPECT_TRUE(has(r.what, "100 ms")) << r.what;
+    EXPECT_TRUE(has(r.what, "500 ms")) << r.what;
     EXPECT_EQ(connection.error()->code, make_error_code(error::idle_timeout_expired));
 }
 

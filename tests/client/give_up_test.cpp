@@ -88,10 +88,10 @@ TEST(GiveUp, ASendsTimeRunsFromItsCredit)
 {
     client_rig rig;
     auto const sender = rig.sender();
-    auto call = in_background([&] { return sender.send("x", {.timeout = milliseconds{30}}); });
+    auto call = in_background([&] { return sender.send("x", {.timeout = milliseconds{200}}); });
     // Its time does not run without credit: another deadline of the same length passes meanwhile.
     auto const receiver = rig.receiver();
-    EXPECT_EQ(get(in_background([&] { receiver.receive(milliseconds{60}); })).code,
+    EXPECT_EQ(get(in_background([&] { receiver.receive(milliseconds{400}); })).code,
               error::timed_out);
     EXPECT_NE(call.wait_for(milliseconds{0}), std::future_status::ready);
     rig.peer.grant(1, 0);
@@ -103,7 +103,7 @@ TEST(GiveUp, AnOpenThatIsNotAnsweredDetachesTheLink)
 {
     client_rig rig;
     client::sender_options options;
-    options.timeout = milliseconds{30};
+    options.timeout = milliseconds{200};
     auto call = in_background([&] { return rig.session.open_sender("q", options); });
     auto late = rig.peer.skip_to<attach>();
     auto const r = get(call);
@@ -122,7 +122,7 @@ TEST(GiveUp, AnOpenThatIsNotAnsweredDetachesTheLink)
 TEST(GiveUp, ABeginThatIsNotAnsweredEndsTheSession)
 {
     client_rig rig;
-    auto call = in_background([&] { return rig.connection.begin({.timeout = milliseconds{30}}); });
+    auto call = in_background([&] { return rig.connection.begin({.timeout = milliseconds{200}}); });
     auto const theirs = rig.peer.skip_to<begin>();
     EXPECT_EQ(get(call).code, error::timed_out);
     EXPECT_EQ(rig.peer.skip_to<end>().from.header.channel, theirs.from.header.channel);
@@ -141,7 +141,7 @@ TEST(GiveUp, ACloseOfALinkThatIsNotAnsweredIsFinalHere)
 {
     client_rig rig;
     client::sender_options options;
-    options.timeout = milliseconds{30};
+    options.timeout = milliseconds{500};  // for the attach as well, which is answered
     auto opening = in_background([&] { return rig.session.open_sender("q", options); });
     rig.peer.attach_link();
     auto const sender = get(opening).value.value();
@@ -153,7 +153,7 @@ TEST(GiveUp, ACloseOfALinkThatIsNotAnsweredIsFinalHere)
 
 TEST(GiveUp, AnEndThatIsNotAnsweredIsFinalHere)
 {
-    client_rig rig{{.timeout = milliseconds{30}}};
+    client_rig rig{{.timeout = milliseconds{500}}};  // for the begin as well
     EXPECT_EQ(get(in_background([&] { rig.session.end(); })).code, error::timed_out);
     EXPECT_EQ(get(in_background([&] { rig.session.open_sender("q"); })).code,
               error::closed_locally);
@@ -162,7 +162,7 @@ TEST(GiveUp, AnEndThatIsNotAnsweredIsFinalHere)
 
 TEST(GiveUp, ACloseThatIsNotAnsweredClosesTheTransport)
 {
-    client_rig rig{{}, {.timeout = milliseconds{500}}};
+    client_rig rig{{}, {.timeout = milliseconds{1'000}}};
     auto call = in_background([&] { rig.connection.close(); });
     rig.peer.skip_to<end>();
     auto const r = get(call);
@@ -174,7 +174,7 @@ TEST(GiveUp, ADrainThatIsNotAnsweredClosesNothing)
 {
     client_rig rig;
     client::receiver_options options;
-    options.timeout = milliseconds{30};
+    options.timeout = milliseconds{500};  // for the attach as well
     auto const receiver = rig.receiver(options);
     EXPECT_EQ(get(in_background([&] { receiver.drain(); })).code, error::timed_out);
     EXPECT_EQ(receiver.error(), nullptr);

@@ -181,7 +181,7 @@ TEST(RollbackOnTheWire, APeerThatCannotDrainIsAskedForAnEchoWithoutCredit)
     dispatch::dispatcher d{
         rig.session,
         {.mode = dispatch::acknowledge::by_user,
-         .drain_timeout = milliseconds{200}}};  // enough for its flow to go out alone
+         .drain_timeout = milliseconds{500}}};  // enough for its flow to go out alone
     auto const consumer = d.register_consumer(rig.receiver(no_credit()), {.prefetch = 10});
     d.start(true);
     for (std::uint32_t i = 0; i < 4; ++i) rig.peer.deliver(i, data_message(std::to_string(i)));
@@ -203,7 +203,7 @@ TEST(RollbackOnTheWire, PastItsDeadlineTheSessionEnds)
     dispatch::dispatcher d{rig.session, {.mode = dispatch::acknowledge::by_user}};
     auto const consumer = d.register_consumer(rig.receiver(no_credit()), {.prefetch = 10});
     d.start(true);
-    auto rolled_back = in_background([&] { d.rollback(milliseconds{20}); });
+    auto rolled_back = in_background([&] { d.rollback(milliseconds{300}); });
     rig.peer.skip_to<end>();
     auto const result = get(rolled_back);
     EXPECT_EQ(result.code, error::timed_out);

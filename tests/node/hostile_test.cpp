@@ -64,7 +64,7 @@ TEST(NodeHostile, AStuckReceiverHoldsUpNobodyAndKeepsWhatIsOnItsWayOnly)
 TEST(NodeHostile, AConnectionThatIsHalfOpenGoesWithItsIdleTimeOut)
 {
     node::node_options o;
-    o.idle_timeout = node::milliseconds{300};
+    o.idle_timeout = node::milliseconds{1'000};
     o.close_timeout = node::milliseconds{100};
     node_rig n{o};
     raw_client gone{n.port, 4'096};
@@ -103,7 +103,7 @@ TEST(NodeHostile, APeerThatDoesNotAnswerACloseIsGivenUp)
 TEST(NodeHostile, AHandshakeThatTakesTooLongIsEnded)
 {
     node::node_options o;
-    o.handshake_timeout = node::milliseconds{150};
+    o.handshake_timeout = node::milliseconds{500};
     node_rig n{o};
     auto const header = protocol_header(protocol_id::amqp);
     for (std::size_t const size : {0u, 1u, 7u, 8u}) {
@@ -132,7 +132,7 @@ TEST(NodeHostile, AHandshakeThatTakesTooLongIsEnded)
 TEST(NodeHostile, ConnectionsThatSayNothingMakeRoomForOthers)
 {
     node::node_options o;
-    o.handshake_timeout = node::milliseconds{200};
+    o.handshake_timeout = node::milliseconds{500};
     o.connections_max = 50;
     node_rig n{o};
     std::vector<std::unique_ptr<raw_client>> silent;

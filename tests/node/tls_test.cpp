@@ -219,7 +219,7 @@ TEST(NodeTls, ThoseWhoNeverFinishAHandshakeAreCutOffAndHoldUpNobody)
     using namespace std::string_view_literals;
     for (auto const under :
          {node::node_transport{.tls = true}, node::node_transport{.websocket = true}}) {
-        rig r{under, {.handshake_timeout = node::milliseconds{300}}};
+        rig r{under, {.handshake_timeout = node::milliseconds{1'000}}};
         silent_peer nothing{r.port, ""};
         silent_peer half{r.port, under.tls ? "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"sv
                                            : "GET / HTTP/1.1\r\nHost: x\r\n"sv};
@@ -233,7 +233,7 @@ TEST(NodeTls, ThoseWhoNeverFinishAHandshakeAreCutOffAndHoldUpNobody)
 
 TEST(NodeTls, HandshakesCountAsConnectionsSoThatAFloodOfThemIsBounded)
 {
-    rig r{{.tls = true}, {.connections_max = 3, .handshake_timeout = node::milliseconds{300}}};
+    rig r{{.tls = true}, {.connections_max = 3, .handshake_timeout = node::milliseconds{1'000}}};
     std::vector<std::unique_ptr<silent_peer>> flood;
     for (int i = 0; i < 12; ++i) flood.push_back(std::make_unique<silent_peer>(r.port, "\x16"));
     EXPECT_TRUE(r.connect().valid()) << "its turn comes when those before it are cut off";

@@ -118,7 +118,7 @@ TEST_F(Transactions, AreRolledBackIfTheirPostsTakeTooLong)
     full.full = node::when_full::withhold;
     ASSERT_FALSE(peer.declare("full", full));
     client::session_options hasty;
-    hasty.timeout = 100ms;
+    hasty.timeout = 1s;  // of the begin, the attach and the declare as well
     auto const on = connection.begin(hasty);
     auto const out = on.open_sender("full");
     auto const tx = on.begin_transaction();
