@@ -33,14 +33,24 @@ TEST(Tcp, ConnectsAndNamesItsPeer)
     EXPECT_EQ(r.stream->peer(), "127.0.0.1:" + std::to_string(port));
 }
 
+/// A port that refuses: bound, so that nobody else gets it meanwhile, and not listening.
+class closed_port {
+public:
+    explicit closed_port(boost::asio::io_context& io) : socket_{io, tcp::v4()}
+    {
+        socket_.bind({boost::asio::ip::address_v4::loopback(), 0});
+    }
+    tcp::endpoint where() const { return socket_.local_endpoint(); }
+
+private:
+    tcp::socket socket_;
+};
+
 TEST(Tcp, AClosedPortIsNamedWithWhatToDo)
 {
     boost::asio::io_context io;
-    std::uint16_t port = 0;
-    {
-        tcp::acceptor acceptor{io, {boost::asio::ip::address_v4::loopback(), 0}};
-        port = acceptor.local_endpoint().port();
-    }
+    closed_port const held{io};
+    auto const port = held.where().port();
     auto const r = run(io, "127.0.0.1", port);
     EXPECT_EQ(r.code, error::connect_failed);
     EXPECT_NE(r.text.find("127.0.0.1:" + std::to_string(port)), std::string::npos) << r.text;
@@ -113,11 +123,8 @@ TEST(Tcp, AnAddressThatSaysNothingLeavesTimeForTheNext)
 TEST(Tcp, AnAddressThatRefusesIsFollowedByTheNextAndTheLastIsNamed)
 {
     boost::asio::io_context io;
-    tcp::endpoint closed;
-    {
-        tcp::acceptor gone{io, {boost::asio::ip::address_v4::loopback(), 0}};
-        closed = gone.local_endpoint();
-    }
+    closed_port const held{io};
+    auto const closed = held.where();
     tcp::acceptor acceptor{io, {boost::asio::ip::address_v4::loopback(), 0}};
     for (auto const& last : {acceptor.local_endpoint(), closed}) {
         connect_result out;
