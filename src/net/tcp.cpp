@@ -1,5 +1,6 @@
 // TCP: a socket as a byte stream, and the way to get one.
 #include <sluice/net/detail/tcp_addresses.hpp>
+#include <sluice/net/never.hpp>
 #include <sluice/net/tcp.hpp>
 
 #include <boost/asio/steady_timer.hpp>
@@ -81,7 +82,6 @@ private:
     bool loopback_ = false;
 };
 
-constexpr auto never = std::chrono::hours{24 * 36'500};  // beyond what clocks can add
 /// For an address that says nothing, where the whole has no time-out.
 constexpr std::chrono::seconds share_without_limit{10};
 

@@ -1,4 +1,5 @@
 // TCP, then TLS, then WebSocket, under one time limit.
+#include <sluice/net/never.hpp>
 #include <sluice/net/transport.hpp>
 #include <sluice/net/websocket.hpp>
 
@@ -37,7 +38,6 @@ protected:
 
     void start_timer()
     {
-        constexpr auto never = std::chrono::hours{24 * 36'500};  // beyond what clocks can add
         if (timeout_ >= never)
             return;
         timer_.expires_at(started_ + timeout_);

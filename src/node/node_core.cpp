@@ -5,6 +5,7 @@
 #include "node/transactions.hpp"
 
 #include <sluice/codec/writer.hpp>
+#include <sluice/net/never.hpp>
 
 #include <random>
 
@@ -178,8 +179,9 @@ bytes node_core::begin_transaction(peer& connection, std::uint64_t controller)
     auto const number = next_id();
     bytes id(8);
     for (unsigned i = 0; i < 8; ++i) id[i] = static_cast<std::byte>(number >> (56 - 8 * i));
-    transactions_.emplace(id, std::make_unique<transaction>(*this, connection, controller,
-                                                            now() + options_.transaction_timeout));
+    transactions_.emplace(id, std::make_unique<transaction>(
+                                  *this, connection, controller,
+                                  now() + net::at_most_never(options_.transaction_timeout)));
     connection.transactions.insert(id);
     return id;
 }
@@ -206,7 +208,7 @@ void node_core::arm_timer()
 {
     timer_.expires_after(sweep_every);
     timer_.async_wait([this](boost::system::error_code ec) {
-        if (!ec)
+        if (!ec && !stopping_)  // it may have been due when it was cancelled
             on_timer();
     });
 }
@@ -261,7 +263,7 @@ void node_core::begin_stop(std::promise<void>& done)
     stopped_promise_ = &done;
     close_listeners();
     timer_.cancel();
-    stop_at_ = now() + options_.stop_timeout;
+    stop_at_ = now() + net::at_most_never(options_.stop_timeout);
     go_on_stopping();
 }
 

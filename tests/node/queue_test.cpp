@@ -1,4 +1,5 @@
 // What becomes of messages: order, turns, outcomes, time, limits. [3.2, 3.4, 3.5.7]
+#include "node/node_core.hpp"
 #include "support/node_rig.hpp"
 
 #include <sluice/codec/writer.hpp>
@@ -592,6 +593,26 @@ TEST(NodeStop, DoesNotWaitForEverForWhoDoesNotAnswer)
     std::ignore = p.get(1);
     p.n.node.stop();
     EXPECT_EQ(p.to->until("close"), "close(amqp:connection:forced)");
+}
+
+// Both are in line when the thread goes on, the stop before the clock: what is due already cannot
+// be cancelled any more.
+TEST(NodeStop, EndsAlsoWhenTheClockIsDueInTheSameMoment)
+{
+    node::detail::node_core core{{}};
+    std::promise<void> begun;
+    auto busy = std::async(std::launch::async, [&] {
+        return core.ask(
+            [&](node::detail::node_core&) {
+                begun.set_value();
+                std::this_thread::sleep_for(std::chrono::milliseconds{400});  // the clock's 250
+                return true;
+            },
+            false);
+    });
+    begun.get_future().wait();
+    core.stop();
+    EXPECT_TRUE(busy.get());
 }
 
 }  // namespace
