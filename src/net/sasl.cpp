@@ -2,8 +2,7 @@
 // OAUTHBEARER [RFC 7628] and XOAUTH2. SCRAM is in sasl_scram.cpp, the choice in sasl_choice.cpp.
 #include "net/scram_messages.hpp"
 
-#include <sluice/codec/codec.hpp>
-#include <sluice/codec/reader.hpp>
+#include <sluice/codec/scalars.hpp>
 #include <sluice/net/sasl.hpp>
 
 #include <algorithm>
@@ -132,11 +131,12 @@ std::optional<credentials> sasl_read_plain(bytes_view response)
         return std::nullopt;
     // [RFC 4616] "authcid = 1*SAFE", "passwd = 1*SAFE", in UTF-8: no check is asked about others.
     auto const user = text.substr(first + 1, second - first - 1);
-    bytes const checked = encoded(user);
-    if (user.empty() || second + 1 == text.size() || !as<std::string_view>(raw_value{checked}))
+    auto const password = text.substr(second + 1);
+    if (user.empty() || password.empty() || !sluice::detail::is_utf8(user)
+        || !sluice::detail::is_utf8(password))
         return std::nullopt;
     return credentials{.user = std::string{user},
-                       .password = std::string{text.substr(second + 1)},
+                       .password = std::string{password},
                        .authorize_as = std::string{text.substr(0, first)}};
 }
 

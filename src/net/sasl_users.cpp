@@ -2,6 +2,7 @@
 #include "net/scram_messages.hpp"
 #include "net/small_file.hpp"
 
+#include <sluice/codec/scalars.hpp>
 #include <sluice/net/sasl_users.hpp>
 
 #include <algorithm>
@@ -128,12 +129,11 @@ sasl_user read_user(std::string_view line)
     if (out.name.size() > name_max)
         throw wrong{"a user's name of " + std::to_string(out.name.size()) + " octets, more than "
                     + std::to_string(name_max)};
-    // Control characters, and octets that no text in UTF-8 has.
-    auto const is_junk = [](char c) {
+    auto const is_control = [](char c) {
         auto const octet = static_cast<unsigned char>(c);
-        return octet < 0x20 || octet == 0x7f || octet == 0xc0 || octet == 0xc1 || octet > 0xf4;
+        return octet < 0x20 || octet == 0x7f;
     };
-    if (std::ranges::any_of(out.name, is_junk))
+    if (std::ranges::any_of(out.name, is_control) || !sluice::detail::is_utf8(out.name))
         throw wrong{"a user's name with octets that are no text, or a control character; is this a "
                     "file of `sluice passwd`?"};
     while (!line.empty())

@@ -2,7 +2,6 @@
 #include "net/small_file.hpp"
 #include "net/tls_detail.hpp"
 
-#include <cerrno>
 #include <cstring>
 #include <new>
 
@@ -38,8 +37,9 @@ bio_ptr open_pem(std::string const& file, std::string const& what)
     std::string fault;
     auto content = detail::read_small_file(file, detail::file_kinds::pipes_too, &fault);
     if (!content)
-        throw setup_fault{"the " + what + " " + shown(file)
-                          + " cannot be read: " + fault.substr(fault.find(file) + file.size() + 2)};
+        throw setup_fault{
+            "the " + what + " " + shown(file) + " cannot be read: "
+            + fault.substr(std::string_view{"cannot read "}.size() + file.size() + 2)};
     bio_ptr out{BIO_new(BIO_s_mem())};
     auto const size = static_cast<int>(content->size());
     auto const taken = out && (size == 0 || BIO_write(out.get(), content->data(), size) == size);

@@ -7,6 +7,7 @@
 
 #include <bit>
 #include <cstring>
+#include <string_view>
 
 namespace sluice::detail {
 
@@ -132,6 +133,11 @@ SLUICE_EXPORT bool is_ascii_at_length(std::byte const* p, std::size_t size) noex
 inline bool is_utf8(std::byte const* p, std::size_t size) noexcept
 {
     return is_short_ascii(p, size) || is_utf8_at_length(p, size);
+}
+
+inline bool is_utf8(std::string_view text) noexcept
+{
+    return is_utf8(reinterpret_cast<std::byte const*>(text.data()), text.size());
 }
 
 inline bool is_ascii(std::byte const* p, std::size_t size) noexcept
