@@ -240,7 +240,8 @@ bool connection::poll_event(event& out)
 /// Without a frame that says why.
 void connection::end_output(sluice::error code, std::string text, std::string_view condition)
 {
-    error_ = {.condition = std::string{condition}, .description = std::move(text), .info = {}};
+    if (!reported_)  // else it has ended for another reason
+        error_ = {.condition = std::string{condition}, .description = std::move(text), .info = {}};
     state_ = connection_state::ended;
     output_ended_ = true;
     finish(make_error_code(code));

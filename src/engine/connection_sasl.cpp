@@ -23,10 +23,7 @@ bool connection::decode_sasl(bytes_view body, Frame& out)
     auto text = detail::fault_of(body, out);  // "exactly one AMQP type" [5.3.1]
     if (text.empty())
         return true;
-    error_ = {.condition = condition::decode_error, .description = std::move(text), .info = {}};
-    state_ = connection_state::ended;
-    output_ended_ = true;
-    finish(make_error_code(error::invalid_value));
+    end_output(error::invalid_value, std::move(text), condition::decode_error);
     return false;
 }
 
@@ -76,13 +73,9 @@ void connection::on_sasl_frame(bytes_view body)
         if (sasl_ == sasl_step::wait_challenge || o.code != sasl_code::ok)
             return on_sasl_outcome(o);
     }
-    error_ = {.condition = condition::illegal_state,
-              .description = "SASL frame with descriptor " + std::to_string(descriptor)
-                             + " out of turn [5.3.2]",
-              .info = {}};
-    state_ = connection_state::ended;
-    output_ended_ = true;
-    finish(make_error_code(error::frame_out_of_state));
+    end_output(error::frame_out_of_state,
+               "SASL frame with descriptor " + std::to_string(descriptor) + " out of turn [5.3.2]",
+               condition::illegal_state);
 }
 
 void connection::on_sasl_outcome(struct sasl_outcome const& o)
@@ -99,14 +92,11 @@ void connection::on_sasl_outcome(struct sasl_outcome const& o)
     auto const code = o.code == sasl_code::auth       ? error::sasl_auth_failed
                       : o.code == sasl_code::sys_temp ? error::sasl_temporary_error
                                                       : error::sasl_system_error;
-    error_ = {.condition = condition::unauthorized_access,
-              .description = std::string{"SASL outcome "} + names[static_cast<std::size_t>(o.code)]
-                             + " for mechanism " + sasl_mechanism_ + " [5.3.3.6]",
-              .info = {}};
     emit({.kind = event_kind::sasl_outcome, .code = make_error_code(code)});
-    state_ = connection_state::ended;
-    output_ended_ = true;
-    finish(make_error_code(code));
+    end_output(code,
+               std::string{"SASL outcome "} + names[static_cast<std::size_t>(o.code)]
+                   + " for mechanism " + sasl_mechanism_ + " [5.3.3.6]",
+               condition::unauthorized_access);
 }
 
 std::error_code connection::sasl_init(std::string_view mechanism,

@@ -55,19 +55,10 @@ void link::settle_modes() noexcept
 /// Nobody has had credit on a link that is not answered yet. [2.6.7]
 void link::on_early_transfer()
 {
-    if (refused_ || detach_queued_ || reported_ || !error_.empty())
+    if (refused_ || detach_queued_ || reported_)
         return;
-    error_ = {.condition = std::string{condition::transfer_limit_exceeded},
-              .description = "a transfer on '" + name() + "' before it was given credit [2.6.7]",
-              .info = {}};
-    if (attach_queued_)
-        fail_early();
-}
-
-void link::fail_early()
-{
-    auto const why = error_;
-    session_->fail_link(*this, error::transfer_limit_exceeded, why.condition, why.description);
+    session_->fail_link(*this, error::transfer_limit_exceeded, condition::transfer_limit_exceeded,
+                        "a transfer on '" + name() + "' before it was given credit [2.6.7]");
 }
 
 std::error_code link::attach(link_options options)
@@ -88,14 +79,16 @@ std::error_code link::attach(link_options options)
     session_->queue_.push_attach(*this);
     if (role_ == role::receiver && options_.credit_window > 0)
         static_cast<receiver*>(this)->set_credit_window(options_.credit_window);
-    if (!error_.empty())
-        fail_early();
+    if (auto const why = error_; !why.empty())
+        session_->fail_link(*this, early_code_, why.condition, why.description);
     return {};
 }
 
 std::error_code link::refuse(amqp_error why)
 {
-    error_ = {};  // what was sent too early does not matter any more
+    if (state_ != link_state::attach_received || attach_queued_ || detach_queued_)
+        return make_error_code(error::invalid_state);
+    error_ = {};  // what was wrong before does not matter any more
     link_options answer;
     // The terminus that this side decides on stays null; the peer's own is given back. [2.6.3]
     auto const& own = role_ == role::sender ? remote_.target : remote_.source;
@@ -119,7 +112,7 @@ std::error_code link::detach(bool closed, amqp_error why, bool overtake)
 {
     auto const open =
         state_ == link_state::attached || state_ == link_state::attach_sent || attach_queued_;
-    if (!open || state_ == link_state::detach_received)
+    if (!open || state_ == link_state::detach_received || state_ == link_state::ended)
         return make_error_code(error::invalid_state);
     if (detach_queued_) {
         if (!overtake && why.empty())

@@ -267,6 +267,13 @@ void session::report_link_end(link& l, std::error_code code)
 void session::fail_link(link& l, sluice::error code, std::string_view condition, std::string text)
 {
     amqp_error why{.condition = std::string{condition}, .description = std::move(text), .info = {}};
+    if (l.state_ == link_state::attach_received && !l.attach_queued_) {
+        if (l.error_.empty()) {  // told once it is answered: a detach follows an attach [2.6.3]
+            l.error_ = std::move(why);
+            l.early_code_ = code;
+        }
+        return;
+    }
     l.error_ = why;
     report_link_end(
         l, make_error_code(code));  // first, so that no waiting delivery is told another cause

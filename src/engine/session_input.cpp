@@ -12,18 +12,12 @@ namespace sluice::engine {
 using detail::fault_of;
 
 template <class T>
-bool session::decode_or_fail(bytes_view& body, T& out)
+bool session::decode_or_fail(bytes_view body, T& out)
 {
-    if constexpr (std::is_same_v<T, transfer>) {  // its payload follows
-        if (!decode(body, out)) [[likely]]
-            return true;
-        connection_.fail(error::invalid_value, condition::decode_error, fault_of(body, out));
-    } else {
-        auto const whole = body;
-        if (!decode(body, out) && body.empty()) [[likely]]
-            return true;
-        connection_.fail(error::invalid_value, condition::decode_error, fault_of(whole, out));
-    }
+    auto rest = body;
+    if (!decode(rest, out) && rest.empty()) [[likely]]
+        return true;
+    connection_.fail(error::invalid_value, condition::decode_error, fault_of(body, out));
     return false;
 }
 
@@ -72,7 +66,6 @@ void session::on_frame(std::uint64_t descriptor, bytes_view body)
 void session::on_attach(bytes_view body)
 {
     attach a;
-    auto const whole = body;
     if (!decode_or_fail(body, a))
         return;
     auto const h = a.handle;
@@ -90,11 +83,16 @@ void session::on_attach(bytes_view body)
                     "attach of sender '" + std::string{a.name}
                         + "' without initial-delivery-count [2.7.3]");
     auto* l = find_half_attached(a.name, own);
+    constexpr std::size_t least = 64;  // of an attach that refuses, beside its name
+    if (!l && a.name.size() + least > connection_.outgoing_frame_max_)
+        return fail(error::too_large, condition::frame_size_too_small,
+                    "attach of a link whose name has " + std::to_string(a.name.size())
+                        + " octets: no answer fits a frame that its peer takes [2.7.1]");
     if (!l)
         l = &make_remote_link(a);
     bind_remote(*l, h);
     connection_.pause_if_numbers_are_used_up(this);
-    answer_attach(*l, a, whole.first(whole.size() - body.size()));
+    answer_attach(*l, a, body);
 }
 
 link& session::make_remote_link(attach const& a)
@@ -198,7 +196,7 @@ void session::on_transfer(bytes_view body)
 {
     auto& t = scratch_;  // decode() sets all of it: made once instead of once a message
     if (decode(body, t)) [[unlikely]]
-        return std::ignore = decode_or_fail(body, t), void();
+        return connection_.fail(error::invalid_value, condition::decode_error, fault_of(body, t));
     auto* const l = find_remote(t.handle);
     if (!l || l->role_ == role::sender) [[unlikely]]
         return refuse_transfer(l, t);

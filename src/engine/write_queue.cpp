@@ -36,6 +36,11 @@ void write_queue::push_attach(link& l)
 
 void write_queue::push_disposition(role of, delivery_number id, bool settled, raw_value state)
 {
+    constexpr std::size_t least = 64;  // of a disposition without its state
+    // A sender only repeats what its peer said: what that cannot take itself is left out. [2.7.1]
+    if (of == role::sender
+        && state.encoded.size() + least > session_.connection_.outgoing_frame_max_)
+        state = {};
     auto const accepts = is_accepted(state);
     if (!control_.empty()) {
         auto& last = control_.back();

@@ -130,7 +130,7 @@ write_result write_queue::write_attach(link& l, std::span<std::byte> out)
         return written;
     l.attach_queued_ = false;
     l.step(link_event::send_attach);
-    if (l.state_ == link_state::attached && !l.refused_)
+    if (l.state_ == link_state::attached && !l.refused_ && !l.reported_)
         session_.emit({.kind = event_kind::link_attached, .session = &session_, .link = &l});
     if (l.flow_pending_)
         flows_.push_back(&l);  // was asked for before its attach

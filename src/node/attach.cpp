@@ -56,6 +56,10 @@ struct request {
     /// The peer may have detached meanwhile: that is answered already.
     void answered(std::error_code failed)
     {
+        if (failed == error::too_large)
+            failed = link.refuse({.condition = condition::frame_size_too_small,
+                                  .description = "our answer fits no frame that you take [2.7.1]",
+                                  .info = {}});
         if (failed == error::handle_max_exceeded)
             std::ignore = link.session().end(
                 {.condition = condition::not_allowed,

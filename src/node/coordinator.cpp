@@ -45,7 +45,7 @@ void coordinator_link::refuse(engine::incoming_delivery& d, std::string_view con
     }
     amqp_error const why{
         .condition = std::string{condition}, .description = std::move(text), .info = {}};
-    std::ignore = receiver_.settle(d, {encoded_rejected(why)});
+    reject(receiver_, d, why);
 }
 
 void coordinator_link::on_event(engine::event const& e)

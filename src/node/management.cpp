@@ -166,7 +166,10 @@ void management_link::on_event(engine::event const& e)
         why = owner().cannot_reply(*request.properties.reply_to);
     if (why.empty())
         why = owner().reply(*request.properties.reply_to, encoded(manage(owner(), request)));
-    std::ignore = why.empty() ? receiver_.settle(d) : receiver_.settle(d, {encoded_rejected(why)});
+    if (why.empty())
+        std::ignore = receiver_.settle(d);
+    else
+        reject(receiver_, d, why);
 }
 
 reply_link::reply_link(peer& p, engine::sender& s, std::string address)

@@ -141,10 +141,7 @@ void producer::refuse(engine::incoming_delivery& d, std::string_view condition, 
         .condition = std::string{condition}, .description = std::move(text), .info = {}};
     if (silent)
         return give_up(d, why.condition, why.description);
-    auto const state = encoded_rejected(why);
-    if (receiver_.settle(d, {state}) == sluice::error::too_large)
-        std::ignore = receiver_.settle(
-            d, {encoded_rejected({.condition = why.condition, .description = {}, .info = {}})});
+    reject(receiver_, d, why);
 }
 
 void producer::on_removed()

@@ -168,6 +168,44 @@ TEST(AttachFrame, ThatAnswersBeyondWhatThePeerTakesIsRefusedHereAndTheLinkCanBe)
     EXPECT_NE(wire.find("detach(h0 closed amqp:not-found)"), std::string::npos) << wire;
 }
 
+TEST(AttachFrame, WithANameThatNoAnswerFitsEndsItsSession)
+{
+    engine_peer peer{opening("us", true)};
+    peer.open(small_frames());
+    peer.open_session();
+    peer.send(attach{.name = std::string(440, 'n'), .role = role::receiver});
+    EXPECT_NE(peer.events().find("link_requested"), std::string::npos);
+    ASSERT_FALSE(peer.link->refuse({.condition = "amqp:not-found", .description = {}, .info = {}}));
+    for (auto const& f : peer.frames()) EXPECT_LE(f.octets.size(), 512u);
+
+    peer.send(attach{.name = std::string(500, 'm'), .handle = handle{1}, .role = role::receiver});
+    EXPECT_EQ(peer.wire(), "end(amqp:frame-size-too-small)");
+    EXPECT_NE(peer.session->error().description.find("500 octets"), std::string::npos);
+}
+
+// It is the receiver's own state, and larger than what it takes itself: only that it is settled
+// is said.
+TEST(DispositionFrame, OfASenderRepeatsNoStateThatThePeerDoesNotTake)
+{
+    engine_peer peer;
+    peer.open(small_frames());
+    peer.open_session();
+    auto options = link_named("S");
+    options.rcv_settle_mode = receiver_settle_mode::second;
+    options.auto_settle = true;
+    auto& s = peer.open_sender(options, {.rcv_settle_mode = receiver_settle_mode::second});
+    peer.grant(1, s);
+    auto const body = octets_of("x");
+    ASSERT_TRUE(s.send({body, {}}));
+    peer.forget_so_far();
+    std::string const text(2'000, 'x');
+    auto const state = encoded(delivery_state{
+        rejected{.error = error_view{.condition = symbol{"a:b"}, .description = text}}});
+    peer.send(disposition{.role = role::receiver, .first = delivery_number{0}, .state = {state}});
+    EXPECT_EQ(peer.wire(), "disposition(sender 0 settled)");
+    EXPECT_NE(peer.events().find("outcome"), std::string::npos);
+}
+
 TEST(FramesAskedForBeforeThePeersOpen, EndUnsentIfThePeerDoesNotTakeThem)
 {
     engine_peer peer;

@@ -43,7 +43,8 @@ public:
 
     /// Refuses the peer's attach as [2.6.3] asks: attach with a null terminus, then detach with
     /// `why`.
-    /// @returns error::invalid_state unless the peer's attach waits for its answer.
+    /// @returns error::invalid_state unless the peer's attach waits for its answer;
+    /// error::handle_max_exceeded; error::too_large, if not even that fits a frame of the peer's.
     std::error_code refuse(amqp_error why);
 
     /// Detaches; `closed` says for good. Deliveries that have begun are finished first, others are
@@ -69,7 +70,6 @@ protected:
     bool step(link_event on) noexcept;
     void adopt_remote(bytes_view encoded_attach);
     void on_early_transfer();
-    void fail_early();
     void settle_modes() noexcept;
 
     engine::session* session_;
@@ -92,7 +92,8 @@ protected:
     bool forgotten_ = false;
     bool flow_pending_ = false;
     bool echo_pending_ = false;
-    amqp_error detach_error_;  // ours, to be sent
+    sluice::error early_code_{};  // of `error_`, if it failed before its answer
+    amqp_error detach_error_;     // ours, to be sent
     amqp_error error_;
     sluice::attach remote_;
     bytes remote_bytes_;

@@ -17,7 +17,9 @@ using time_point = std::chrono::milliseconds;
 /// [2.5.6]
 enum class flow_policy : std::uint8_t {
     tolerant,  ///< take the peer's value, report event_kind::flow_mismatch, count it
-    strict,    ///< end that session with amqp:session:window-violation
+    strict,    ///< end that session with amqp:session:window-violation; also minds flows with a
+               ///< link's fields and no handle, a sender's flow without delivery-count, and
+               ///< deliveries against the sender's settle mode
 };
 
 enum class sasl_mode : std::uint8_t {

@@ -29,8 +29,9 @@ public:
     session_options const& options() const noexcept { return options_; }
     std::uint16_t local_channel() const noexcept { return local_channel_; }
 
-    /// Answers the peer's begin (listener). @returns error::invalid_state unless one waits for its
-    /// answer.
+    /// Answers the peer's begin (listener).
+    /// @returns error::invalid_state unless one waits for its answer; error::channel_max_exceeded;
+    /// error::too_large, if ours fits no frame of the peer's (it can still be ended).
     std::error_code begin(session_options options);
 
     /// Ends the session and its links. Without an error, deliveries that have begun are finished
@@ -41,8 +42,7 @@ public:
     /// Attaches a link; its name must not be that of another link of this session with the same
     /// role.
     /// @returns error::session_not_open after the session's end, error::link_name_in_use,
-    /// error::handle_max_exceeded, error::invalid_argument if the attach is larger than a frame may
-    /// be.
+    /// error::handle_max_exceeded, error::too_large if the attach fits no frame of the peer's.
     result<sender*> attach_sender(link_options options);
     result<receiver*> attach_receiver(link_options options);
 
@@ -132,7 +132,7 @@ private:
     void fail_link(link& l, sluice::error code, std::string_view condition, std::string text);
     /// False: a decode error has closed the connection.
     template <class T>
-    bool decode_or_fail(bytes_view& body, T& out);
+    bool decode_or_fail(bytes_view body, T& out);
 
     bool step(session_event on) noexcept;
     void report_link_end(link& l, std::error_code code);
