@@ -76,6 +76,8 @@ TEST(SaslUsers, AFaultNamesFileAndLineAndNoSecret)
     EXPECT_THAT(fault_of("a read=*\na write=*"),
                 HasSubstr("line 2: a user who is in a line above"));
     EXPECT_THAT(fault_of("a%4 read=*"), HasSubstr("line 1: a '%' without two"));
+    EXPECT_THAT(fault_of("andr\xe9 read=*"), HasSubstr("line 1: a user's name with octets"));
+    EXPECT_THAT(fault_of("a%01 read=*"), HasSubstr("control character"));
     EXPECT_THAT(fault_of("a\tread=*"), HasSubstr("line 1: a tabulator"));
     EXPECT_THAT(fault_of(" a read=*"), HasSubstr("line 1: a tabulator, or a blank"));
     EXPECT_THAT(fault_of("@home read=*"), HasSubstr("%40"));

@@ -353,6 +353,8 @@ TEST(TlsVerify, WrongFilesAreNamedWithWhatIsWrong)
     EXPECT_THAT(server_fault({}), HasSubstr("none is given"));
     EXPECT_THAT(server_fault({.cert_file = "/no/such/file.pem"}),
                 AllOf(HasSubstr("/no/such/file.pem"), HasSubstr("No such file")));
+    EXPECT_THAT(server_fault({.cert_file = "read"}),
+                HasSubstr("'read' cannot be read: No such file"));
     EXPECT_THAT(server_fault({.cert_file = one.certificate, .key_file = two.key}),
                 HasSubstr("does not belong"));
     EXPECT_THAT(server_fault({.cert_file = one.certificate}), HasSubstr("no key"));

@@ -228,6 +228,27 @@ TEST(NodeOpen, WithTheSmallestMaxFrameSizeGetsNoLargerFrames)
     EXPECT_GE(parts, 10);
 }
 
+TEST(NodeOpen, WithTheSmallestMaxFrameSizeIsAnsweredWhereTheUsualAnswerDoesNotFit)
+{
+    node_rig n;
+    raw_client small{n.port};
+    small.hello({.container_id = "small", .max_frame_size = 512});
+    small.receiver("r", std::string(420, 'a'));  // its answer has the outcomes besides
+    auto const wire = small.wire();
+    EXPECT_NE(wire.find("detach(h0 closed amqp:frame-size-too-small)"), wire.npos) << wire;
+
+    small.sender("requests", "$management");
+    std::ignore = small.wire();
+    message m;
+    m.application_properties["operation"] = "READ";
+    m.application_properties["name"] = "q";
+    m.properties.reply_to = std::string(1'000, 'x');
+    small.deliver("requests", encoded(m));
+    auto const answer = small.wire_without_flows();
+    EXPECT_NE(answer.find("rejected"), answer.npos) << answer;
+    n.expect_serves_others();
+}
+
 // [2.4.1] "open ... MUST be the first frame"
 TEST(NodeOpen, HasToComeBeforeAnythingElse)
 {
