@@ -72,7 +72,7 @@ private:
 
 time_point due_after(time_point now, milliseconds timeout)
 {
-    return timeout >= std::chrono::hours{24 * 365} ? never : now + timeout;
+    return timeout >= net::detail::never ? never : now + timeout;
 }
 
 /// The number that a call is cancelled by, connected before the call can complete.

@@ -11,12 +11,6 @@
 namespace sluice::client::detail {
 namespace {
 
-clock_time read_clock() noexcept
-{
-    return std::chrono::duration_cast<clock_time>(
-        std::chrono::steady_clock::now().time_since_epoch());
-}
-
 /// The connection whose turn it is on this thread.
 thread_local connection_core const* turning = nullptr;
 

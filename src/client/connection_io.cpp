@@ -46,8 +46,7 @@ void connection_core::read()
 
 void connection_core::take(bytes_view octets)
 {
-    now_ =
-        std::chrono::duration_cast<clock_time>(std::chrono::steady_clock::now().time_since_epoch());
+    now_ = read_clock();
     if (trace_in_)
         trace(*trace_in_, octets);
     watch(true, octets);

@@ -79,8 +79,7 @@ void connection_core::start_accepted(std::unique_ptr<net::byte_stream> stream, c
 {
     turn_guard const guard{*this};
     auto const& o = server_->listener->options();
-    now_ = started_ =
-        std::chrono::duration_cast<clock_time>(std::chrono::steady_clock::now().time_since_epoch());
+    now_ = started_ = read_clock();
     stream_ = std::move(stream);
     set_text(peer_, stream_->peer());
     auto e = engine_options();

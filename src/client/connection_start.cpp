@@ -137,8 +137,7 @@ void connection_core::connected(net::connect_result r)
     connecting_.reset();
     auto const nested = in_turn();  // a cancellation comes from within a turn
     turn_guard const guard{*this};
-    now_ =
-        std::chrono::duration_cast<clock_time>(std::chrono::steady_clock::now().time_since_epoch());
+    now_ = read_clock();
     if (r.code && !ended()) {
         auto const code = failure_code_ ? failure_code_ : std::error_code{r.code};
         if (is_curable(code)) {

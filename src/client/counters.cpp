@@ -19,12 +19,6 @@ engine::session_counters values_of(std::atomic<std::uint64_t> const (&from)[sess
     return out;
 }
 
-clock_time steady_now() noexcept
-{
-    return std::chrono::duration_cast<clock_time>(
-        std::chrono::steady_clock::now().time_since_epoch());
-}
-
 tally::what sent_as(outcome_kind kind) noexcept
 {
     switch (kind) {
@@ -141,7 +135,7 @@ void link_core::tell_detached(detach_notice what)
 
 sender_counters sender_core::counters() const noexcept
 {
-    return {tally_.sent(), outstanding(), ended() ? 0 : credit(), blocked_.read(steady_now())};
+    return {tally_.sent(), outstanding(), ended() ? 0 : credit(), blocked_.read(read_clock())};
 }
 
 void sender_core::publish() noexcept

@@ -1,6 +1,8 @@
 // Deadlines: lists by duration, and a sorted rest.
 #include "client/deadline_queue.hpp"
 
+#include <sluice/net/tcp.hpp>
+
 #include <algorithm>
 #include <utility>
 
@@ -24,9 +26,8 @@ timed::list* deadline_queue::list_for(std::chrono::milliseconds duration)
 
 void deadline_queue::arm(timed& t, std::chrono::milliseconds after, clock_time now)
 {
-    constexpr auto never = std::chrono::hours{24 * 36'500};  // beyond what clocks can add
     disarm(t);
-    if (after >= never)
+    if (after >= net::detail::never)
         return;
     t.at_ = now + after;
     auto* const l = list_for(after);

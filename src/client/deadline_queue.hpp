@@ -12,6 +12,12 @@ namespace sluice::client::detail {
 
 using clock_time = std::chrono::milliseconds;  // of the steady clock
 
+inline clock_time read_clock() noexcept
+{
+    return std::chrono::duration_cast<clock_time>(
+        std::chrono::steady_clock::now().time_since_epoch());
+}
+
 class deadline_queue;
 
 /// Something that happens at a time unless it is disarmed before.
@@ -43,7 +49,7 @@ private:
 /// Arming and disarming cost a few instructions; no allocation for a duration in use. Strand only.
 class deadline_queue {
 public:
-    /// `milliseconds::max()` never comes.
+    /// `no_timeout`, and whatever is a hundred years or more, never comes.
     void arm(timed& t, std::chrono::milliseconds after, clock_time now);
     void disarm(timed& t) noexcept;
     /// Calls on_time() of all that are due; these may arm and disarm.

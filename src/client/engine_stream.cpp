@@ -12,12 +12,6 @@ constexpr int rounds_max = 32;  // of events and output in a turn, before others
 constexpr std::size_t answers_max = 4'096;
 constexpr clock_time linger{1'000};  // for the peer to read our close before the socket goes
 
-clock_time read_clock() noexcept
-{
-    return std::chrono::duration_cast<clock_time>(
-        std::chrono::steady_clock::now().time_since_epoch());
-}
-
 }  // namespace
 
 engine_stream::engine_stream(std::shared_ptr<io_thread> io, settings const& s)

@@ -9,12 +9,6 @@ namespace {
 constexpr clock_time stop_poll{10};
 constexpr clock_time close_patience{1'000};  // for the peers' closes
 
-clock_time read_clock() noexcept
-{
-    return std::chrono::duration_cast<clock_time>(
-        std::chrono::steady_clock::now().time_since_epoch());
-}
-
 }  // namespace
 
 listener_core::listener_core(std::shared_ptr<container_core> container, listener_options options,
@@ -193,7 +187,7 @@ void listener_core::start_stop(amqp_error why, reply_ptr<> r)
             return;
         self->why_ = std::move(why);
         self->close_now();
-        self->stop_at_ = read_clock() + self->options_.stop_timeout;
+        self->stop_at_ = read_clock() + net::detail::at_most_never(self->options_.stop_timeout);
         self->go_on_stopping();
     });
 }

@@ -55,6 +55,12 @@ std::error_code code_of(outcome const& o)
     }
 }
 
+requester_core::clock::time_point time_after(milliseconds wait)
+{
+    using clock = requester_core::clock;
+    return wait >= net::detail::never ? clock::time_point::max() : clock::now() + wait;
+}
+
 }  // namespace
 
 requester_core::requester_core(session on, receiver from, sender to, requester_options options)
@@ -155,7 +161,7 @@ void requester_core::add(message m, milliseconds timeout, reply_ptr<message> r,
     }
     if (timeout.count() == 0)
         timeout = timeout_;
-    auto const deadline = timeout == no_timeout ? clock::time_point::max() : clock::now() + timeout;
+    auto const deadline = time_after(timeout);
     if (cancelling)
         cancelling->set_key(key);
     auto const made = calls_.emplace(key, call{deadline, std::move(r)}).first;
@@ -203,7 +209,7 @@ void requester_core::on_sent(std::string const& key, error_code code, outcome co
 void requester_core::listen()
 {
     auto const wait = until_next();
-    listens_until_ = wait == no_timeout ? clock::time_point::max() : clock::now() + wait;
+    listens_until_ = time_after(wait);
     from_.async_receive(
         wait, asio::bind_executor(own_, asio::bind_cancellation_slot(
                                             wake_->slot(), [weak = weak_from_this(), kept = wake_](
@@ -277,7 +283,7 @@ reply_ptr<message> requester_core::remove(calls::iterator which)
 /// one finds a receive that ends early enough.
 milliseconds requester_core::until_next() const
 {
-    auto first = timeout_ == no_timeout ? clock::time_point::max() : clock::now() + timeout_;
+    auto first = time_after(timeout_);
     if (!deadlines_.empty())
         first = std::min(first, deadlines_.begin()->first);
     if (first == clock::time_point::max())

@@ -13,6 +13,13 @@ core::options core_options(dispatcher_options const& o)
             .delivered_max = o.delivered_max};
 }
 
+/// With times that can be added to the clock's.
+dispatcher_options countable(dispatcher_options o)
+{
+    o.drain_timeout = net::detail::at_most_never(o.drain_timeout);
+    return o;
+}
+
 void print(std::exception_ptr what)
 {
     try {
@@ -26,11 +33,8 @@ void print(std::exception_ptr what)
 
 runner::clock::time_point deadline_after(milliseconds timeout)
 {
-    auto const now = runner::clock::now();
-    auto const left = runner::clock::time_point::max() - now;
-    return timeout >= std::chrono::duration_cast<milliseconds>(left)
-               ? runner::clock::time_point::max()
-               : now + timeout;
+    return timeout >= net::detail::never ? runner::clock::time_point::max()
+                                         : runner::clock::now() + timeout;
 }
 
 /// Between two looks at what nobody tells: the end of the session, a peer that cannot drain.
@@ -41,7 +45,7 @@ constexpr milliseconds draining_look{10};
 
 runner::runner(client::session session, dispatcher_options options, client::transaction first)
     : session_{std::move(session)},
-      options_{std::move(options)},
+      options_{countable(std::move(options))},
       core_{*this, core_options(options_)},
       transaction_{std::move(first)}
 {

@@ -230,6 +230,18 @@ TEST_F(PortCore, BackgroundAcknowledgementsGoByCountAndByTime)
     EXPECT_EQ(said(), "ack 10");
 }
 
+TEST_F(PortCore, AcknowledgementsThatWaitForLongerThanAClockCountsWaitAllTheSame)
+{
+    auto patient = record(8, true);
+    patient.ack_delay = std::chrono::milliseconds::max();
+    auto const k = handle("c", 1, patient);
+    arrival const v{.token = 1};
+    core.ack(k, core.generation(), {&v, 1}, now);
+    EXPECT_GT(core.next_time(), now + 10ms);
+    EXPECT_NE(core.next_time(), never);
+    EXPECT_EQ(said(), "");
+}
+
 TEST_F(PortCore, APickupIsToldBeforeTheApplicationSeesTheValue)
 {
     auto const k = handle("c", 1, record(0));

@@ -333,6 +333,27 @@ TEST_F(Listener, LetsTheNextWaitBeyondItsConnections)
     EXPECT_TRUE(get(asking).value.value().valid());
 }
 
+TEST_F(Listener, WaitsForSendsAsLongAsTheyTakeWithoutATimeOut)
+{
+    for (auto const limit :
+         {client::no_timeout, std::chrono::milliseconds{1'000'000'000'000'000}}) {
+        client::listener_options o;
+        o.stop_timeout = limit;
+        listen({.on_link = [&](link_request r) { senders.add(r.accept_sender()); }}, std::move(o));
+        auto const in = connect().open_receiver("x");
+        auto const out = senders.next();
+        auto sending = in_background([&] { return out.send("last words"); });
+        auto const d = in.receive(20s);
+        auto stopping = in_background([&] { listening.stop(); });
+        EXPECT_EQ(stopping.wait_for(50ms), std::future_status::timeout) << limit.count();
+        d.accept();
+        auto const sent = get(sending);
+        ASSERT_TRUE(sent.value) << sent.what;
+        EXPECT_TRUE(sent.value->accepted());
+        get(std::move(stopping));
+    }
+}
+
 TEST_F(Listener, StopsWithAReasonOnceSendsAreDone)
 {
     listen({.on_link = [&](link_request r) { senders.add(r.accept_sender()); }});

@@ -197,6 +197,24 @@ TEST(RollbackOnTheWire, APeerThatCannotDrainIsAskedForAnEchoWithoutCredit)
     rig.peer.shut();
 }
 
+TEST(RollbackOnTheWire, ATimeOutOfMoreThanAnyClockHasWaitsForTheDrain)
+{
+    client_rig rig;
+    dispatch::dispatcher d{rig.session,
+                           {.mode = dispatch::acknowledge::by_user,
+                            .drain_timeout = milliseconds{1'000'000'000'000'000}}};
+    auto const consumer = d.register_consumer(rig.receiver(no_credit()), {.prefetch = 10});
+    d.start(true);
+    for (std::uint32_t i = 0; i < 4; ++i) rig.peer.deliver(i, data_message(std::to_string(i)));
+    auto rolled_back = in_background([&] { d.rollback(); });
+    auto const asked = next_drain(rig.peer);
+    EXPECT_EQ(rolled_back.wait_for(milliseconds{100}), std::future_status::timeout);
+    answer_drain(rig.peer, asked, 4);
+    EXPECT_EQ(answers(rig.peer), "0-3 released; credit 10");  // and no echo was asked for before
+    EXPECT_TRUE(get(rolled_back).value);
+    rig.peer.shut();
+}
+
 TEST(RollbackOnTheWire, PastItsDeadlineTheSessionEnds)
 {
     client_rig rig;

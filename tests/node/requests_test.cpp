@@ -105,6 +105,18 @@ TEST(Requests, EndAtTheirDeadlineAndDropTheLateReply)
     EXPECT_EQ(service.counters().waiting, 0u);
 }
 
+TEST(Requests, WaitForTheirReplyWhateverIsLongerThanAClockCounts)
+{
+    constexpr milliseconds huge{1'000'000'000'000'000};
+    rig const r;
+    auto const serving = responder::open(r.session(), "double", doubled);
+    requester_options options;
+    options.timeout = huge;
+    auto const service = requester::open(r.session(), "double", options);
+    EXPECT_EQ(service.request(message{"ab"}).body_text(), "abab");
+    EXPECT_EQ(service.request(message{"cd"}, huge).body_text(), "cdcd");
+}
+
 TEST(Requests, CanBeCancelled)
 {
     rig const r;

@@ -72,8 +72,7 @@ public:
     {
         std::unique_lock lock{mutex_};
         auto const ready = [this] { return closed_ || !facts_.empty(); };
-        constexpr auto never = std::chrono::hours{24 * 36'500};  // beyond what clocks can add
-        if (timeout >= never)
+        if (timeout >= net::detail::never)
             ready_.wait(lock, ready);
         else
             ready_.wait_for(lock, timeout, ready);
