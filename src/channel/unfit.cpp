@@ -4,21 +4,13 @@
 #include <sluice/codec/scalars.hpp>
 
 namespace sluice::channels::detail {
-namespace {
-
-bool is_utf8_text(std::string const& text) noexcept
-{
-    return sluice::detail::is_utf8(reinterpret_cast<std::byte const*>(text.data()), text.size());
-}
-
-}  // namespace
 
 std::string unfit(std::string const& name, options const& o)
 {
     constexpr milliseconds none{0};
-    if (!is_utf8_text(name))
+    if (!sluice::detail::is_utf8(name))
         return "its name is not UTF-8";
-    if (!is_utf8_text(o.dead_letter))
+    if (!sluice::detail::is_utf8(o.dead_letter))
         return "options::dead_letter is not UTF-8";
     if (o.visibility_timeout < none)
         return "options::visibility_timeout is negative; 0 is none";

@@ -73,12 +73,10 @@ std::string scheme_of(net::url const& u)
 }
 
 /// @returns what is wrong with values that go out, or cannot work, or nothing
-std::string unfit(net::url const& where, connection_options const& o)
+std::string unfit(connection_options const& o)
 {
     auto fault = unknown_mechanism(o);
-    if (fault.empty())
-        fault = detail::fault_in(o);
-    return fault.empty() ? detail::fault_in_host(where.host) : fault;
+    return fault.empty() ? detail::fault_in(o) : fault;
 }
 
 /// The other places of reconnect_options.
@@ -135,10 +133,12 @@ void container::start_connect(std::shared_ptr<detail::container_core> const& cor
     auto where = parsed ? std::move(*parsed) : net::url{};
     auto code = parsed.error();
     if (!code) {
-        fault = apply(where, options);
+        fault = detail::fault_in_host(where.host);
+        if (fault.empty())
+            fault = apply(where, options);
         if (!fault.empty())
             code = make_error_code(error::invalid_url);
-        else if (fault = unfit(where, options); !fault.empty())
+        else if (fault = unfit(options); !fault.empty())
             code = make_error_code(error::invalid_argument);
     }
     if (options.timeout == milliseconds{0})

@@ -2,6 +2,7 @@
 #include "client/user_values.hpp"
 
 #include <sluice/codec/codec.hpp>
+#include <sluice/codec/scalars.hpp>
 #include <sluice/codec/value.hpp>
 
 #include <algorithm>
@@ -10,14 +11,8 @@ namespace sluice::client::detail {
 namespace {
 
 constexpr std::uint32_t frame_size_least = 512;  // [2.7.1]
-constexpr std::size_t tag_most = 32;             // [2.8.7]
 
 enum class content : std::uint8_t { any, map, fields, described };
-
-bool is_utf8_text(std::string_view text) noexcept
-{
-    return sluice::detail::is_utf8(reinterpret_cast<std::byte const*>(text.data()), text.size());
-}
 
 /// What is wrong with octets that have to be one value; empty: nothing. Null is no value.
 std::string fault_in_octets(bytes_view octets, content wanted)
@@ -56,7 +51,7 @@ public:
     }
     void text(char const* field, std::string_view is)
     {
-        if (good() && !is_utf8_text(is))
+        if (good() && !sluice::detail::is_utf8(is))
             say(field, "is not UTF-8");
     }
     void name(char const* field, std::string_view is)
@@ -92,6 +87,29 @@ private:
     std::string fault_;
 };
 
+/// @param decoded it, if nothing is wrong
+std::string fault_in_one_state(bytes_view state, delivery_state& decoded)
+{
+    auto what = fault_in_octets(state, content::described);
+    if (what.empty())
+        if (auto const failed = decode(raw_value{state}, decoded))
+            what = "is not a delivery state: " + failed.message();
+    return what;
+}
+
+/// Of one in a transaction. [4.5.8]
+std::string fault_in_outcome(delivery_state const& state)
+{
+    auto const* const in = std::get_if<transactional_state>(&state);
+    if (!in || is_null(in->outcome))
+        return {};
+    delivery_state outcome;
+    auto what = fault_in_one_state(in->outcome.encoded, outcome);
+    if (what.empty() && std::holds_alternative<transactional_state>(outcome))
+        what = "is a transactional-state in another one";
+    return what.empty() ? what : "has an outcome that " + what;
+}
+
 /// @param of such as "sender_options::source."
 void find(finder& found, char const* of, terminus const& t)
 {
@@ -114,6 +132,16 @@ void find(finder& found, link_options const& o)
     found.names("offered_capabilities", o.offered_capabilities);
     found.names("desired_capabilities", o.desired_capabilities);
     found.octets("properties", o.properties, content::fields);
+}
+
+/// Of a sender or a receiver.
+template <class Options>
+void find_of_link(finder& found, Options const& o)
+{
+    find(found, o);
+    find(found, "source.", o.source);
+    find(found, "target.", o.target);
+    found.octets("encoded_target", o.encoded_target, content::described);
 }
 
 void find(finder& found, reconnect_options const& o)
@@ -163,6 +191,7 @@ std::string fault_in(listener_options const& o)
     found.least("connections_max", o.connections_max, std::size_t{1});
     found.time("handshake_timeout", o.handshake_timeout);
     found.time("stop_timeout", o.stop_timeout);
+    found.least("password_checks_max", o.password_checks_max, std::size_t{1});
     if (found.good())
         found.say("connection:", fault_in(o.connection));
     if (found.good())
@@ -183,20 +212,14 @@ std::string fault_in(session_options const& o)
 std::string fault_in(sender_options const& o)
 {
     finder found{"sender_options::"};
-    find(found, o);
-    find(found, "source.", o.source);
-    find(found, "target.", o.target);
-    found.octets("encoded_target", o.encoded_target, content::described);
+    find_of_link(found, o);
     return found.take();
 }
 
 std::string fault_in(receiver_options const& o)
 {
     finder found{"receiver_options::"};
-    find(found, o);
-    find(found, "source.", o.source);
-    find(found, "target.", o.target);
-    found.octets("encoded_target", o.encoded_target, content::described);
+    find_of_link(found, o);
     found.least("inbox_max", o.inbox_max, 1u);
     if (o.streamed)
         found.least("stream_buffer_max", o.stream_buffer_max, std::size_t{1});
@@ -207,7 +230,8 @@ std::string fault_in(send_options const& o)
 {
     finder found{"send_options::"};
     if (o.tag.size() > tag_most)
-        found.say("tag", "has " + std::to_string(o.tag.size()) + " octets; 32 at most");
+        found.say("tag", "has " + std::to_string(o.tag.size()) + " octets; "
+                             + std::to_string(tag_most) + " at most");
     found.time("timeout", o.timeout);
     if (found.good())
         found.say("", fault_in_state("state", o.state));
@@ -234,18 +258,16 @@ std::string fault_in_state(char const* field, bytes_view state)
 {
     if (state.empty() || same_bytes(state, encoded_accepted))
         return {};
-    auto what = fault_in_octets(state, content::described);
-    if (what.empty()) {
-        delivery_state decoded;
-        if (auto const failed = decode(raw_value{state}, decoded))
-            what = "is not a delivery state: " + failed.message();
-    }
+    delivery_state decoded;
+    auto what = fault_in_one_state(state, decoded);
+    if (what.empty())
+        what = fault_in_outcome(decoded);
     return what.empty() ? what : std::string{field} + ' ' + what;
 }
 
 std::string fault_in_host(std::string_view host)
 {
-    return is_utf8_text(host) ? "" : "the host of the URL is not UTF-8";
+    return sluice::detail::is_utf8(host) ? "" : "the host of the URL is not UTF-8";
 }
 
 failure_ptr refusal(std::string fault)
@@ -263,7 +285,7 @@ void require_none(std::string const& fault)
 
 std::string as_utf8(std::string text)
 {
-    if (!is_utf8_text(text))
+    if (!sluice::detail::is_utf8(text))
         std::ranges::replace_if(
             text, [](char c) { return static_cast<unsigned char>(c) >= 0x80; }, '?');
     return text;

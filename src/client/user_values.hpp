@@ -13,6 +13,8 @@
 
 namespace sluice::client::detail {
 
+inline constexpr std::size_t tag_most = 32;  // [2.8.7]
+
 /// Each names the field and says what is wrong with it; empty: nothing. Any thread.
 std::string fault_in(container_options const& o);
 std::string fault_in(connection_options const& o);
@@ -32,7 +34,7 @@ std::string fault_in_host(std::string_view host);
 /// this.
 inline bool may_have_fault(send_options const& o) noexcept
 {
-    return !o.state.empty() || o.tag.size() > 32 || o.timeout < milliseconds{0};
+    return !o.state.empty() || o.tag.size() > tag_most || o.timeout < milliseconds{0};
 }
 
 /// error::invalid_argument with this text; null without one.

@@ -94,7 +94,19 @@ TEST(UserValues, OptionsOfConnectionsThatCannotGoOutAreNamed)
                         c.properties = encoded(value{value_map{{value{"text"}, value{1}}}});
                     }),
                     "properties has a key that is no symbol"));
-    EXPECT_TRUE(has(refused_connection([](o&) {}, "amqp://a%ff"), "host of the URL"));
+}
+
+TEST(UserValues, AHostThatIsNotTextIsNoUrlWhereverItIsGiven)
+{
+    client::container c;
+    auto const first = get(in_background([&] { return c.connect("amqp://a%ff"); }));
+    EXPECT_EQ(first.code, error::invalid_url);
+    EXPECT_TRUE(has(first.what, "host of the URL is not UTF-8")) << first.what;
+    connection_options o;
+    o.reconnect.emplace().urls = {"a%ff"};
+    auto const next = get(in_background([&] { return c.connect("amqp://127.0.0.1:1", o); }));
+    EXPECT_EQ(next.code, error::invalid_url);
+    EXPECT_TRUE(has(next.what, "host of the URL is not UTF-8")) << next.what;
 }
 
 TEST(UserValues, OptionsOfConnectionsThatCannotWorkAreNamed)
@@ -145,6 +157,10 @@ TEST(UserValues, AListenersOptionsAreLookedAtAsWell)
     o = {};
     o.stop_timeout = milliseconds{-1};
     EXPECT_TRUE(has(refused([&] { return c.listen("127.0.0.1", 0, o); }), "stop_timeout"));
+    o = {};
+    o.password_checks_max = 0;  // every login would be told to come again later
+    EXPECT_TRUE(has(refused([&] { return c.listen("127.0.0.1", 0, o); }),
+                    "password_checks_max is 0; 1 at least"));
 }
 
 TEST(UserValues, OptionsOfSessionsAreNamed)
@@ -216,7 +232,11 @@ TEST(UserValues, ASendsStateAndTagAreLookedAt)
     };
     EXPECT_TRUE(has(said({.state = junk()}), "send_options::state is not an encoded value"));
     EXPECT_TRUE(has(said({.state = encoded(true)}), "state is not a described value"));
-    EXPECT_TRUE(has(said({.tag = bytes(33)}), "send_options::tag has 33 octets"));
+    auto const inner = encoded(true);
+    EXPECT_TRUE(has(said({.state = encoded(delivery_state{transactional_state{
+                              .txn_id = bytes_view{encoded_accepted}, .outcome = {inner}}})}),
+                    "send_options::state has an outcome that is not a described value"));
+    EXPECT_TRUE(has(said({.tag = bytes(33)}), "send_options::tag has 33 octets; 32 at most"));
     EXPECT_TRUE(has(said({.timeout = milliseconds{-1}}), "send_options::timeout is negative"));
     EXPECT_TRUE(has(refused([&] { return sender.stream({.state = junk()}); }), "state"));
     auto good = in_background([&] {
