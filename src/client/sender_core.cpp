@@ -177,7 +177,13 @@ void sender_core::hand_over(send_request& s)
     if (auto const failed = put(s, false))
         return drop(s, failed, refers_to());
     sends_.push_back(s);
-    if (s.has_credit || s.time_runs)
+    start_time(s);
+}
+
+/// Of one that the engine has. It goes on where it runs already.
+void sender_core::start_time(send_request& s)
+{
+    if ((s.has_credit || s.time_runs) && !s.armed())
         core().deadlines().arm(s, s.timeout, core().now());
     if (!s.has_credit && without_credit_count_++ == 0) {
         without_credit_ = &s;

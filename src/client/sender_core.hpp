@@ -65,7 +65,6 @@ private:
     bool may_come_back() const override { return options_.encoded_target.empty(); }
     void on_lost() override;
     bool is_lost(send_request& s);
-    void come_back(send_request& s);
     bool conclude(send_request& s, raw_value state);
     bytes unsettled(bool& incomplete) const;
     static bool keeps(sluice::attach const& theirs);
@@ -79,6 +78,7 @@ private:
     void release_held();
     void forget_held(send_request& s);
     void hand_over(send_request& s);
+    void start_time(send_request& s);
     void drop(send_request& s, std::error_code code, std::string what);
     void forget(send_request& s) noexcept;
     /// Any thread, if `code` is set.

@@ -36,9 +36,14 @@ bool sender_core::is_lost(send_request& s)
         return true;
     }
     if (s.stream && begun) {
-        fail(error::connection_lost,
-             "the connection was lost in the middle of a streamed message, whose octets are gone; "
-             "send it again");
+        if (core().away())
+            fail(error::connection_lost,
+                 "the connection was lost in the middle of a streamed message, whose octets are "
+                 "gone; send it again");
+        else
+            fail(error::link_detached_by_peer,
+                 "the link was lost in the middle of a streamed message, whose octets are gone; "
+                 "send it again");
         return true;
     }
     if (whole) {
@@ -94,8 +99,11 @@ bool sender_core::conclude(send_request& s, raw_value state)
     if (kind != outcome_kind::accepted && kind != outcome_kind::rejected
         && kind != outcome_kind::released && kind != outcome_kind::modified)
         return false;
-    std::ignore = engine()->send(engine::payload{{}, {}},
-                                 {.settled = true, .resume = true, .tag = s.tag, .state = state});
+    engine::send_options told{.settled = true, .resume = true, .tag = s.tag, .state = state};
+    if (!engine()->send(engine::payload{{}, {}}, told)) {
+        told.state = {};  // does not fit, and is the peer's own
+        std::ignore = engine()->send(engine::payload{{}, {}}, told);
+    }
     answer_send(s, {}, nullptr, outcome::from(kind, true, state));
     forget(s);
     return true;
@@ -144,12 +152,8 @@ void sender_core::on_attached()
         if (auto const failed = put(s, resume)) {
             answer_send(s, failed, make_failure(failed, refers_to()));
             forget(s);
-        } else if (s.has_credit) {
-            if (!s.armed())
-                core().deadlines().arm(s, s.timeout, core().now());
-        } else if (without_credit_count_++ == 0) {
-            without_credit_ = &s;
-            blocked_.start(core().now());
+        } else {
+            start_time(s);
         }
     }
     if (abandoned())

@@ -1,5 +1,6 @@
 // Transactions as users see them.
 #include "client/transaction_core.hpp"
+#include "client/user_values.hpp"
 
 #include <sluice/client/session.hpp>
 #include <sluice/codec/codec.hpp>
@@ -53,11 +54,13 @@ void transaction::release(delivery const& d) const
 }
 void transaction::reject(delivery const& d, amqp_error why) const
 {
+    detail::require_none(detail::fault_in(why));
     require_link(core_->link());
     d.answer(state(encoded_outcome(sluice::rejected{.error = why.view()})));
 }
 void transaction::modify(delivery const& d, modification how) const
 {
+    detail::require_none(detail::fault_in(how));
     require_link(core_->link());
     d.answer(state(encoded_outcome(
         sluice::modified{.delivery_failed = how.delivery_failed,

@@ -41,7 +41,11 @@ bool transaction_posts::when_none(std::function<void()> then)
     return true;
 }
 
-bool transaction_posts::none() const noexcept { return count() == 0; }
+bool transaction_posts::waits() const noexcept
+{
+    std::lock_guard const lock{mutex_};
+    return static_cast<bool>(then_);
+}
 
 std::size_t transaction_posts::count() const noexcept
 {
@@ -103,7 +107,7 @@ void sender_core::release_held()
     for (auto* r = held_.front(); r;) {
         auto& s = static_cast<send_request&>(*r);
         r = r->next_waiting;
-        if (!s.waits_for->none())
+        if (s.waits_for->waits())  // no matter what has been begun since it was told
             continue;
         held_.remove(s);
         s.held = false;

@@ -18,7 +18,8 @@ public:
     /// Calls `then` once none is left, on the thread of the last answer.
     /// @returns false, and keeps nothing, if there is none now.
     bool when_none(std::function<void()> then);
-    bool none() const noexcept;
+    /// Whether what when_none() was given is still to be called.
+    bool waits() const noexcept;
     std::size_t count() const noexcept;
     /// Of the first send that came to nothing while somebody waited; null if all is well.
     failure_ptr failed() const;

@@ -46,7 +46,7 @@ public:
     send_options posting(send_options options = {}) const;
     /// An encoded transactional-state with this outcome, for delivery::answer(). [4.4.2]
     bytes state(bytes_view encoded_outcome) const;
-    /// Answers a delivery in it. Errors as delivery::accept().
+    /// Answers a delivery in it. Errors as delivery::accept(), delivery::reject() and so on.
     void accept(delivery const& d) const;
     void release(delivery const& d) const;
     void reject(delivery const& d, amqp_error why = {}) const;
@@ -56,8 +56,9 @@ public:
     /// begun before, credit or not; if one of these comes to nothing, or they take too long, the
     /// transaction is rolled back. Errors: error::transaction_rolled_back (the peer's condition in
     /// error()), error::transaction_in_doubt, error::invalid_state if it is over.
-    /// On the deadline (the session's time-out) or when cancelled the controller link is closed, so
-    /// that the peer rolls back what it has not committed, and the result is in doubt.
+    /// While it waits for sends, the deadline (the session's time-out) and cancelling roll it back;
+    /// once it is sent, they close the controller link, so that the peer rolls back what it has not
+    /// committed, and the result is in doubt.
     template <class Token>
     auto async_commit(Token&& token) const
     {
