@@ -10,6 +10,47 @@
 #include <cstring>
 
 namespace sluice::client::detail {
+namespace {
+
+/// @returns false for what is no outcome
+bool shorten(delivery_state& outcome)
+{
+    constexpr std::size_t condition_most = 128;
+    if (auto* const r = std::get_if<rejected>(&outcome)) {
+        if (r->error && r->error->condition.text.size() <= condition_most)
+            r->error = error_view{.condition = r->error->condition};
+        else
+            r->error.reset();
+        return true;
+    }
+    if (auto* const m = std::get_if<modified>(&outcome)) {
+        m->message_annotations = {};
+        return true;
+    }
+    return std::holds_alternative<accepted>(outcome) || std::holds_alternative<released>(outcome);
+}
+
+bytes outcome_without_details(raw_value encoded_outcome)
+{
+    delivery_state outcome;
+    if (decode(encoded_outcome, outcome) || !shorten(outcome))
+        outcome = released{};
+    return encoded(outcome);
+}
+
+}  // namespace
+
+bytes without_details(raw_value state)
+{
+    delivery_state decoded;
+    auto* const posted =
+        decode(state, decoded) ? nullptr : std::get_if<transactional_state>(&decoded);
+    if (!posted)
+        return outcome_without_details(state);
+    auto const outcome = outcome_without_details(posted->outcome);
+    posted->outcome = {outcome};
+    return encoded(decoded);
+}
 
 /// Waits for the sender's settlement (mode second), or only for the answer's turn (mode first).
 class delivery_core::settle_request final : public request {

@@ -8,6 +8,10 @@
 
 namespace sluice::client::detail {
 
+/// An encoded state without what may be long in it: of an error its condition stays, unless that is
+/// long itself. What has no short form becomes `released`.
+bytes without_details(raw_value state);
+
 /// Counted by its handles; made on the strand, goes where its last handle goes. As a command it
 /// carries the answer.
 class delivery_core final : public command {

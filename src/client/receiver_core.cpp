@@ -324,6 +324,18 @@ void receiver_core::serve()
     }
 }
 
+/// An answer that fits no frame of the peer's is cut short: not told at all, the peer would wait
+/// for it, and its credit would never come back.
+void receiver_core::tell(engine::incoming_delivery& d, raw_value state)
+{
+    auto const too_large = make_error_code(sluice::error::too_large);
+    if (engine()->settle(d, state) != too_large)
+        return;
+    auto const cut = without_details(state);
+    if (engine()->settle(d, {cut}) == too_large)
+        std::ignore = engine()->settle(d, {encoded_released});
+}
+
 /// The engine's side of an answer.
 void receiver_core::settle(delivery_core& d)
 {
@@ -351,7 +363,7 @@ void receiver_core::settle(delivery_core& d)
         remove_record(d);
         held = std::exchange(d.stated, false);  // it was away: now it is said
     }
-    std::ignore = r->settle(*incoming, state);
+    tell(*incoming, state);
     if (held)
         d.unref();
     if (abandoned())

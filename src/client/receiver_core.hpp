@@ -86,6 +86,7 @@ private:
     }
     void on_delivery(engine::incoming_delivery& d);
     void on_aborted(engine::incoming_delivery& d);
+    void tell(engine::incoming_delivery& d, raw_value state);
     delivery_core* make_record(engine::incoming_delivery& d);
     void count_arrival(delivery_core const& d);
     void count_gone() noexcept;

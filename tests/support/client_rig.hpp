@@ -96,10 +96,11 @@ struct client_rig {
 
     explicit client_rig(client::session_options options = {.next_outgoing_id = transfer_id{0},
                                                            .next_delivery_id = delivery_number{0}},
-                        client::connection_options connection_options = strict())
+                        client::connection_options connection_options = strict(),
+                        sluice::open const& theirs = {.container_id = "peer"})
     {
         auto c = in_background([&] { return container.connect(peer.url(), connection_options); });
-        peer.open_connection();
+        peer.open_connection(theirs);
         connection = get(c).value.value();
         auto s = in_background([&] { return connection.begin(options); });
         peer.begin_session();
