@@ -59,7 +59,8 @@ void link_core::attach_again()
     if (!made && made.error() == sluice::error::link_name_in_use)
         return try_later();  // the detach before is not written yet
     if (!made)
-        return on_ended(make_failure(made.error(), "no " + refers_to()));
+        return on_ended(
+            make_failure(made.error(), "no " + refers_to() + core().why_too_large(made.error())));
     engine_link_ = *made;
     engine_link_->context = this;
     if (!attach_)
@@ -90,7 +91,7 @@ terminus link_core::kept(terminus t) const
     if (!core().recovers() || t.timeout != 0 || t.expiry_policy == "never" || t.dynamic)
         return t;
     t.timeout = static_cast<std::uint32_t>(
-        std::max<std::int64_t>(core().options().reconnect->keep_links.count(), 0));
+        std::clamp<std::int64_t>(core().options().reconnect->keep_links.count(), 0, 0xffff'ffff));
     return t;
 }
 

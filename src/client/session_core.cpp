@@ -322,7 +322,8 @@ void session_core::begin_again()
     auto const self = shared_from_this();
     auto made = connection_->engine().begin(to_engine(options_));
     if (!made)
-        return on_ended(make_failure(made.error(), "no session on the connection that came back"));
+        return on_ended(make_failure(made.error(), "no session on the connection that came back"
+                                                       + connection_->why_too_large(made.error())));
     engine_ = *made;
     engine_->context = this;
     if (!begin_)

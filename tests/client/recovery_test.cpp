@@ -143,6 +143,39 @@ TEST(Recovery, AnOutcomeInThePeersUnsettledMapIsTheSendsOutcome)
     EXPECT_FALSE(get(second).value->possible_duplicate());  // in mode second: it never had it
 }
 
+TEST(Recovery, AnOutcomeTooLongToBeSentBackIsSettledWithoutIt)
+{
+    recovery_rig rig;
+    auto const sender = rig.sender(10);
+    auto sending =
+        in_background([&] { return sender.send(client::encoded_message{data_message("1")}); });
+    auto const sent = rig.peer.skip_to<transfer>();
+    bytes const tag(sent->delivery_tag->begin(), sent->delivery_tag->end());
+    rig.peer.reset();
+    rig.come_back();
+    auto theirs = rig.peer.skip_to<attach>();
+    amqp_error const why{.condition = "amqp:not-allowed", .description = std::string(4'000, 'x')};
+    auto const outcome = encoded(delivery_state{rejected{.error = why.view()}});
+    bytes map;
+    {
+        map_writer out{map};
+        out.add(bytes_view{tag}, raw_value{outcome});
+        out.finish();
+    }
+    auto ours = theirs.value;
+    ours.role = role::receiver;
+    ours.unsettled = {map};
+    rig.peer.send(ours, theirs.from.header.channel);
+    EXPECT_TRUE(get(sending).value->rejected());
+    rig.peer.grant(10, 0);
+    auto const told = rig.peer.skip_to<transfer>();
+    EXPECT_TRUE(told->resume);
+    EXPECT_TRUE(told->settled.value_or(false));
+    EXPECT_TRUE(same_bytes(*told->delivery_tag, tag));
+    EXPECT_TRUE(is_null(told->state));
+    rig.peer.shut();
+}
+
 TEST(Recovery, AReceiverComesBackWithItsWindowAndWhoWaitsReceives)
 {
     recovery_rig rig;
@@ -173,6 +206,27 @@ TEST(Recovery, CreditByHandComesBackAsItWasLeft)
     auto const f = rig.peer.skip_to<flow>();
     EXPECT_EQ(f->link_credit, 3u);
     EXPECT_EQ(f->delivery_count, sequence_number{0});  // of the new attach
+}
+
+// The drain is over for whoever took it back: what was granted after it is nothing to drain.
+TEST(Recovery, CreditAfterADrainThatWasTakenBackComesBackAndIsNotDrained)
+{
+    recovery_rig rig;
+    auto const receiver = rig.receiver(with_credit(0));
+    receiver.add_credit(5);
+    rig.peer.skip_to<flow>();
+    receiver.async_drain([](error_code) {});
+    EXPECT_TRUE(rig.peer.skip_to<flow>()->drain);
+    receiver.set_credit(0);
+    receiver.set_credit(7);
+    while (rig.peer.skip_to<flow>()->link_credit != 7u) {}
+    rig.peer.reset();
+    rig.come_back();
+    rig.peer.attach_link();
+    auto const f = rig.peer.skip_to<flow>();
+    EXPECT_EQ(f->link_credit, 7u);
+    EXPECT_FALSE(f->drain);
+    rig.peer.shut();
 }
 
 TEST(Recovery, ADeliveryThatThePeerDoesNotRememberBecomesStale)
@@ -323,6 +377,50 @@ TEST(Recovery, ALinkThatIsDetachedButNotClosedComesBackWithItsSends)
     EXPECT_TRUE(get(beside).value->accepted());
     EXPECT_EQ(rig.connection.reconnects(), 0u);
     EXPECT_EQ(sender.error(), nullptr);
+}
+
+TEST(Recovery, AStreamedMessageThatLosesItsLinkAloneInTheMiddleSaysSo)
+{
+    recovery_rig rig;
+    auto const sender = rig.sender(1);
+    auto stream = sender.stream();
+    get(in_background([&] { stream.write_data(octets("ab")); }));
+    EXPECT_TRUE(rig.peer.skip_to<transfer>()->more);
+    rig.peer.send(
+        detach{.handle = handle{0}, .error = error_view{.condition = "amqp:internal-error"}});
+    rig.peer.skip_to<detach>();
+    auto const ended = get(in_background([&] { return stream.finish(); }));
+    EXPECT_EQ(ended.code, error::link_detached_by_peer);
+    EXPECT_NE(ended.what.find("the link was lost in the middle of a streamed message"),
+              std::string::npos)
+        << ended.what;
+    EXPECT_EQ(rig.connection.reconnects(), 0u);
+    rig.peer.shut();
+}
+
+// What fitted the frames of the peer before may be too long for those of the next one.
+TEST(Recovery, WhatFitsNoFrameOfTheNextPeerEndsAndSaysWhatToDo)
+{
+    recovery_rig rig;
+    client::sender_options options;
+    options.desired_capabilities = {std::string(1'000, 'c')};
+    auto const sender = rig.sender(0, options);
+    client::session_options large;
+    large.desired_capabilities = {std::string(1'000, 'c')};
+    auto beginning = in_background([&] { return rig.connection.begin(large); });
+    rig.peer.begin_session();
+    auto const session = get(beginning).value.value();
+    auto sending = in_background([&] { sender.send("x"); });
+    while (sender.outstanding() == 0) std::this_thread::yield();
+    rig.peer.reset();
+    rig.peer.open_connection({.container_id = "peer", .max_frame_size = 512});
+    auto const sent = get(sending);
+    EXPECT_EQ(sent.code, error::too_large);
+    EXPECT_NE(sent.what.find("up to 512 octets"), std::string::npos) << sent.what;
+    auto opening = get(in_background([&] { return session.open_sender("q"); }));
+    EXPECT_EQ(opening.code, error::too_large);
+    EXPECT_NE(opening.what.find("up to 512 octets"), std::string::npos) << opening.what;
+    rig.peer.shut();
 }
 
 /// A send in a transaction.

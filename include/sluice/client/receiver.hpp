@@ -61,7 +61,8 @@ public:
     /// Credit by hand: the peer may send `more` on top. Turns the automatic window off. Fire and
     /// forget.
     void add_credit(std::uint32_t more) const;
-    /// The peer may send exactly `credit` from here on.
+    /// The peer may send exactly `credit` from here on. 0 while a drain waits takes that back: what
+    /// is granted next is granted at once, and not when the drain is over.
     void set_credit(std::uint32_t credit) const;
     /// Automatic again, or with another size.
     void set_credit_window(std::uint32_t window) const;
