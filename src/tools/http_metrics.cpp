@@ -16,6 +16,8 @@ namespace http = beast::http;
 using tcp = asio::ip::tcp;
 using boost::system::error_code;
 
+constexpr std::chrono::milliseconds shortage_pause{50};
+
 class http_metrics::session : public std::enable_shared_from_this<session> {
 public:
     session(http_metrics& server, tcp::socket socket) : server_{server}, stream_{std::move(socket)}
@@ -119,12 +121,26 @@ void http_metrics::accept()
         accepting_ = false;
         if (ec == asio::error::operation_aborted)
             return;
+        if (ec == asio::error::no_descriptors || ec == asio::error::no_buffer_space
+            || ec == asio::error::no_memory)
+            return accept_later();
         if (!ec && sessions_ >= sessions_max && !no_request_.empty()) {
             no_request_.front()->close();
             no_request_.pop_front();
         }
         if (!ec)
             std::make_shared<session>(*this, std::move(socket))->read();
+        accept();
+    });
+}
+
+/// A shortage: the next one would fail as fast.
+void http_metrics::accept_later()
+{
+    accepting_ = true;
+    timer_.expires_after(shortage_pause);
+    timer_.async_wait([this](error_code) {
+        accepting_ = false;
         accept();
     });
 }

@@ -3,6 +3,7 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
 
 #include <functional>
 #include <list>
@@ -28,6 +29,7 @@ private:
     class session;
     static constexpr int sessions_max = 64;
     void accept();
+    void accept_later();
 
     std::function<std::string()> page_;
     int sessions_ = 0;                // of the thread
@@ -35,6 +37,7 @@ private:
     std::list<session*> no_request_;  // likewise, longest first
     boost::asio::io_context io_{1};
     boost::asio::ip::tcp::acceptor acceptor_{io_};
+    boost::asio::steady_timer timer_{io_};
     std::thread thread_;
 };
 
