@@ -20,7 +20,8 @@ public:
 
     /// Begins a session. On the deadline (session_options::timeout) or when cancelled the session
     /// is ended and the call completes with error::timed_out or error::operation_aborted at once; a
-    /// late answer is dropped. Errors: error::channel_max_exceeded, the connection's end.
+    /// late answer is dropped. Errors: error::invalid_argument (options that cannot be sent, by
+    /// name), error::channel_max_exceeded, the connection's end.
     template <class Token>
     auto async_begin(session_options options, Token&& token) const
     {

@@ -49,7 +49,8 @@ public:
                                std::string* fault = nullptr);
 
     /// Makes a queue, or does nothing if there is one with these options.
-    /// @returns error::invalid_argument: no name, '$' in front, dead letters that come back to it,
+    /// @returns error::invalid_argument: no name or one of more than 1024 octets, '$' in front,
+    /// dead letters that come back to it,
     ///     error::precondition_failed if there is one with other options,
     ///     error::resource_limit_exceeded beyond queues_max, error::operation_aborted after stop().
     std::error_code declare(std::string const& name, queue_options options);

@@ -87,8 +87,9 @@ struct node_options {
     std::size_t buffered_max = 1u << 30;
     /// Octets of all queues and channels, each message counting 256 more; beyond: as a full queue.
     std::uint64_t stored_max = 4ull << 30;
-    std::size_t suspended_max = 10'000;    ///< detached links that are remembered; the oldest goes
-    std::size_t transactions_max = 1'000;  ///< on one link; ten times on a connection, 100 in all
+    std::size_t suspended_max = 10'000;  ///< detached links that are remembered; the oldest goes
+    /// On one link; ten times that on a connection (100 at least), a hundred times that in all.
+    std::size_t transactions_max = 1'000;
     milliseconds transaction_timeout{60'000};  ///< then rolled back: amqp:transaction:timeout
     milliseconds stop_timeout{5'000};          ///< for what is in flight when the node stops
 };
