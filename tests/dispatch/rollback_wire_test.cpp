@@ -200,9 +200,8 @@ TEST(RollbackOnTheWire, APeerThatCannotDrainIsAskedForAnEchoWithoutCredit)
 TEST(RollbackOnTheWire, ATimeOutOfMoreThanAnyClockHasWaitsForTheDrain)
 {
     client_rig rig;
-    dispatch::dispatcher d{rig.session,
-                           {.mode = dispatch::acknowledge::by_user,
-                            .drain_timeout = milliseconds{1'000'000'000'000'000}}};
+    dispatch::dispatcher d{
+        rig.session, {.mode = dispatch::acknowledge::by_user, .drain_timeout = client::no_timeout}};
     auto const consumer = d.register_consumer(rig.receiver(no_credit()), {.prefetch = 10});
     d.start(true);
     for (std::uint32_t i = 0; i < 4; ++i) rig.peer.deliver(i, data_message(std::to_string(i)));
