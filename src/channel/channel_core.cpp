@@ -3,6 +3,7 @@
 #include "channel/unfit.hpp"
 
 #include <sluice/channel/detail/channel_core.hpp>
+#include <sluice/net/never.hpp>
 
 #include <algorithm>
 #include <random>
@@ -72,7 +73,7 @@ private:
 
 time_point due_after(time_point now, milliseconds timeout)
 {
-    return timeout >= net::detail::never ? never : now + timeout;
+    return timeout >= net::never ? never : now + timeout;
 }
 
 /// The number that a call is cancelled by, connected before the call can complete.

@@ -1,6 +1,6 @@
 // When a call goes to the node: in its order, with its handle open, within the window.
 #include <sluice/channel/detail/port_core.hpp>
-#include <sluice/net/tcp.hpp>
+#include <sluice/net/never.hpp>
 
 #include <algorithm>
 
@@ -190,7 +190,7 @@ void port_core::ack(handle_key k, std::uint64_t generation, std::span<arrival co
     if (acks_waiting_ >= together)
         ack_now_ = true;
     else if (ack_due_ == never)
-        ack_due_ = now + net::detail::at_most_never(h->ack_delay);
+        ack_due_ = now + net::at_most_never(h->ack_delay);
 }
 
 void port_core::flush_acks()

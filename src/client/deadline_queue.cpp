@@ -1,7 +1,7 @@
 // Deadlines: lists by duration, and a sorted rest.
 #include "client/deadline_queue.hpp"
 
-#include <sluice/net/tcp.hpp>
+#include <sluice/net/never.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -27,7 +27,7 @@ timed::list* deadline_queue::list_for(std::chrono::milliseconds duration)
 void deadline_queue::arm(timed& t, std::chrono::milliseconds after, clock_time now)
 {
     disarm(t);
-    if (after >= net::detail::never)
+    if (after >= net::never)
         return;
     t.at_ = now + after;
     auto* const l = list_for(after);

@@ -1,6 +1,8 @@
 // Connections in, and the end of all of them.
 #include "client/listener_core.hpp"
 
+#include <sluice/net/never.hpp>
+
 #include <boost/asio/post.hpp>
 
 namespace sluice::client::detail {
@@ -187,7 +189,7 @@ void listener_core::start_stop(amqp_error why, reply_ptr<> r)
             return;
         self->why_ = std::move(why);
         self->close_now();
-        self->stop_at_ = read_clock() + net::detail::at_most_never(self->options_.stop_timeout);
+        self->stop_at_ = read_clock() + net::at_most_never(self->options_.stop_timeout);
         self->go_on_stopping();
     });
 }

@@ -2,6 +2,7 @@
 #include "client/recovery.hpp"
 
 #include <sluice/codec/reader.hpp>
+#include <sluice/net/never.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -27,7 +28,7 @@ std::optional<milliseconds> backoff::next(reconnect_options const& o, clock_time
     if (o.max_attempts != 0 && attempts_ >= o.max_attempts)
         return std::nullopt;
     auto const round = static_cast<double>(attempts_ / std::max<std::size_t>(places, 1));
-    constexpr auto never = net::detail::never;
+    using net::never;
     auto const most = static_cast<double>(std::min(o.max_delay, never).count());
     auto const first =
         static_cast<double>(std::clamp<std::int64_t>(o.initial_delay.count(), 1, never.count()));

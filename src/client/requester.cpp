@@ -2,6 +2,8 @@
 #include "client/requester_core.hpp"
 #include "client/session_core.hpp"
 
+#include <sluice/net/never.hpp>
+
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/dispatch.hpp>
@@ -58,7 +60,7 @@ std::error_code code_of(outcome const& o)
 requester_core::clock::time_point time_after(milliseconds wait)
 {
     using clock = requester_core::clock;
-    return wait >= net::detail::never ? clock::time_point::max() : clock::now() + wait;
+    return wait >= net::never ? clock::time_point::max() : clock::now() + wait;
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // The dispatcher's thread, and the calls that wait for it.
 #include "dispatch/runner.hpp"
 
+#include <sluice/net/never.hpp>
+
 #include <cstdio>
 
 namespace sluice::dispatch::detail {
@@ -16,7 +18,7 @@ core::options core_options(dispatcher_options const& o)
 /// With times that can be added to the clock's.
 dispatcher_options countable(dispatcher_options o)
 {
-    o.drain_timeout = net::detail::at_most_never(o.drain_timeout);
+    o.drain_timeout = net::at_most_never(o.drain_timeout);
     return o;
 }
 
@@ -33,8 +35,8 @@ void print(std::exception_ptr what)
 
 runner::clock::time_point deadline_after(milliseconds timeout)
 {
-    return timeout >= net::detail::never ? runner::clock::time_point::max()
-                                         : runner::clock::now() + timeout;
+    return timeout >= net::never ? runner::clock::time_point::max()
+                                 : runner::clock::now() + timeout;
 }
 
 /// Between two looks at what nobody tells: the end of the session, a peer that cannot drain.

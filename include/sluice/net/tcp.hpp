@@ -3,7 +3,6 @@
 
 #include <sluice/export.hpp>
 #include <sluice/net/byte_stream.hpp>
-#include <sluice/net/detail/never.hpp>
 
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/ip/tcp.hpp>

@@ -4,6 +4,7 @@
 #include <sluice/client/detail/reply.hpp>
 #include <sluice/client/options.hpp>
 #include <sluice/export.hpp>
+#include <sluice/net/never.hpp>
 
 #include <deque>
 
@@ -72,7 +73,7 @@ public:
     {
         std::unique_lock lock{mutex_};
         auto const ready = [this] { return closed_ || !facts_.empty(); };
-        if (timeout >= net::detail::never)
+        if (timeout >= net::never)
             ready_.wait(lock, ready);
         else
             ready_.wait_for(lock, timeout, ready);
