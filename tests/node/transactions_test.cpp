@@ -79,12 +79,15 @@ TEST_F(Transactions, AreCommittedWithAllThatWasPostedInThemWhetherThereWasCredit
     auto const out = session.open_sender("q");
     auto const tx = session.begin_transaction();
     std::atomic<int> accepted{0};
+    std::atomic<int> told{0};
     for (int i = 0; i < count; ++i)
         out.async_send(sluice::message{std::to_string(i)}, tx.posting(),
                        [&](client::error_code ec, client::outcome const& o) {
                            accepted += !ec && o.accepted();
+                           ++told;
                        });
     tx.commit();
+    while (told < count) std::this_thread::yield();  // handlers run on a thread of their own
     EXPECT_EQ(accepted, count);
     EXPECT_EQ(peer.read("q")->length, std::size_t{count});
 }
