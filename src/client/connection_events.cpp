@@ -173,12 +173,13 @@ void connection_core::finish(failure_ptr why)
     for (auto const& s : std::vector{sessions_}) s->on_ended(why);
     while (auto* const r = static_cast<close_request*>(closing_.pop_front()))
         r->finish({}, nullptr);
-    for (auto* c = queue_.close(); c;) {
+    auto* c = queue_.close();
+    flows_.apply_all();  // before their owners go with the commands that were pushed after them
+    while (c) {
         auto* const next = c->next_command;
         c->refuse();
         c = next;
     }
-    flows_.apply_all();
     tell_state(connection_state::closed, why);
     if (server_)
         on_server_closed();

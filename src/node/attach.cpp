@@ -370,11 +370,11 @@ void attach_link(peer& p, engine::link& l)
         return r.refuse(condition::resource_limit_exceeded,
                         "this connection has " + std::to_string(p.links())
                             + " links, as many as one may have");
-    if (controls)
-        return attach_controller(r);
     link_key const key{
         .user = p.user(), .container = p.container_id(), .name = l.name(), .ours = l.role()};
     p.core().steal(key);
+    if (controls)
+        return attach_controller(r);
     r.before = p.core().take_suspended(key);
     if (r.before && is_null(a.unsettled)) {  // not a resume: the peer begins anew
         r.before->expire();

@@ -116,5 +116,21 @@ TEST_F(NodeChannelPort, EndsWithOneOfItsLinks)
     bye();
 }
 
+// The name is that of one link, whatever it leads to: no two share a port.
+TEST_F(NodeChannelPort, IsNobodysWhoTakesItsNameOverByALinkToTheCoordinator)
+{
+    auto const to = encoded(coordinator{});
+    requests();
+    c->sender("p", "", [&](attach& a, source&, target&) { a.target = {to}; });
+    requests();
+    replies();
+    std::ignore = c->wire();
+    c->detach_link("p");
+    std::ignore = c->wire();
+    c->reset();
+    EXPECT_TRUE(n.comes_to([&] { return n.node.stats().connections == 0; }));
+    n.expect_serves_others();
+}
+
 }  // namespace
 }  // namespace sluice::test

@@ -308,6 +308,19 @@ TEST(NodeLinkName, InUseOnTheSameSessionIsTakenOverToo)
     EXPECT_NE(text.find("attach(r h1 sender source=q target=)"), text.npos) << text;
 }
 
+TEST(NodeLinkName, InUseIsTakenOverByALinkToTheCoordinatorToo)
+{
+    node_rig n;
+    auto c = n.client();
+    c->sender("l");
+    std::ignore = c->wire();
+    auto const to = encoded(coordinator{});
+    c->sender("l", "", [&](attach& a, source&, target&) { a.target = {to}; });
+    auto const text = c->wire_without_flows();
+    EXPECT_NE(text.find("detach(h0 closed amqp:link:stolen)"), text.npos) << text;
+    EXPECT_NE(text.find("attach(l h1 receiver"), text.npos) << text;
+}
+
 // A link that is stolen gives what it had not settled to the thief, as if it had been detached.
 TEST(NodeLinkName, TakenOverBringsBackWhatWasUnsettled)
 {
