@@ -26,11 +26,37 @@ bool is_in_doubt(std::error_code code) noexcept
 
 }  // namespace
 
+// ---- cancelling
+
+void step_canceller::cancel() noexcept
+{
+    std::shared_ptr<canceller> step;
+    {
+        std::lock_guard const lock{mutex_};
+        cancelled_ = true;
+        step = step_;
+    }
+    if (step)
+        step->cancel();
+}
+
+void step_canceller::on_step(std::shared_ptr<canceller> next)
+{
+    {
+        std::lock_guard const lock{mutex_};
+        step_ = next;
+        if (!cancelled_)
+            return;
+    }
+    next->cancel();
+}
+
 // ---- the controller link
 
 void transaction_controller::begin(std::shared_ptr<session_core> const& session,
                                    reply_ptr<transaction> r)
 {
+    auto cancelling = step_canceller::of(r.get());
     client::sender link;
     {
         std::lock_guard const lock{mutex_};
@@ -38,13 +64,14 @@ void transaction_controller::begin(std::shared_ptr<session_core> const& session,
             link = link_;
     }
     if (link)
-        declare(session, link, std::move(r));
+        declare(session, link, std::move(r), std::move(cancelling));
     else
-        open(session, std::move(r));
+        open(session, std::move(r), std::move(cancelling));
 }
 
 void transaction_controller::open(std::shared_ptr<session_core> const& session,
-                                  reply_ptr<transaction> r)
+                                  reply_ptr<transaction> r,
+                                  std::shared_ptr<step_canceller> cancelling)
 {
     sender_options options;
     options.encoded_target =
@@ -54,9 +81,8 @@ void transaction_controller::open(std::shared_ptr<session_core> const& session,
     // It holds the session no handle: the session ends with its user's last.
     auto const core = std::make_shared<sender_core>(session->shared_from_this(), nullptr, nullptr,
                                                     std::move(options));
-    auto* const whose = r.get();
-    auto done = [self = shared_from_this(), session, reply = std::move(r)](
-                    std::error_code code, failure_ptr why, client::sender link) mutable {
+    auto done = [self = shared_from_this(), session, reply = std::move(r),
+                 cancelling](std::error_code code, failure_ptr why, client::sender link) mutable {
         if (code) {
             auto const queue = link.core_->completions();
             auto& connection = *link.core_->connection();
@@ -66,22 +92,23 @@ void transaction_controller::open(std::shared_ptr<session_core> const& session,
             std::lock_guard const lock{self->mutex_};
             self->link_ = link;
         }
-        self->declare(session, link, std::move(reply));
+        self->declare(session, link, std::move(reply), std::move(cancelling));
     };
-    core->start_open(make_user_pointer(core),
-                     library_reply<decltype(done), client::sender>::make(std::move(done), whose));
+    core->start_open(make_user_pointer(core), library_reply<decltype(done), client::sender>::make(
+                                                  std::move(done), std::move(cancelling)));
 }
 
 void transaction_controller::declare(std::shared_ptr<session_core> const& session,
-                                     client::sender const& link, reply_ptr<transaction> r)
+                                     client::sender const& link, reply_ptr<transaction> r,
+                                     std::shared_ptr<step_canceller> cancelling)
 {
-    auto* const whose = r.get();
     auto done = [self = shared_from_this(), session, link, reply = std::move(r)](
                     std::error_code code, failure_ptr why, outcome const& o) mutable {
         self->on_declared({session, link}, code, std::move(why), o, std::move(reply));
     };
-    link.core_->start_command(message_of(sluice::declare{}),
-                              library_reply<decltype(done), outcome>::make(std::move(done), whose));
+    link.core_->start_command(
+        message_of(sluice::declare{}),
+        library_reply<decltype(done), outcome>::make(std::move(done), std::move(cancelling)));
 }
 
 void transaction_controller::on_declared(place const& at, std::error_code code, failure_ptr why,
@@ -115,14 +142,14 @@ void transaction_controller::on_declared(place const& at, std::error_code code, 
 void transaction_controller::discharge(std::shared_ptr<transaction_core> const& of, bool fail,
                                        reply_ptr<> r)
 {
-    auto* const whose = r.get();
+    auto cancelling = step_canceller::of(r.get());
     auto done = [of, fail, reply = std::move(r)](std::error_code code, failure_ptr why,
                                                  outcome const& o) mutable {
         of->on_discharged(fail, code, std::move(why), o, std::move(reply));
     };
     of->link().core_->start_command(
         message_of(sluice::discharge{.txn_id = of->id(), .fail = fail}),
-        library_reply<decltype(done), outcome>::make(std::move(done), whose),
+        library_reply<decltype(done), outcome>::make(std::move(done), std::move(cancelling)),
         fail ? nullptr : of->posts());
 }
 

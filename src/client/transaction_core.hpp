@@ -8,14 +8,35 @@
 
 namespace sluice::client::detail {
 
-/// A reply whose answer goes to the library itself, at once, on whichever thread has it. Lets the
-/// user's cancellation of `whose` through.
+/// The user's cancellation of a call that takes several steps: reaches the step at hand, and the
+/// next one if it came between two. The user's slot is connected once, where the call is made.
+class step_canceller final : public canceller {
+public:
+    /// @returns null if the caller cannot cancel
+    static std::shared_ptr<step_canceller> of(reply_base* whose)
+    {
+        if (!whose || !whose->cancellable())
+            return nullptr;
+        auto made = std::make_shared<step_canceller>();
+        whose->connect(made);
+        return made;
+    }
+    void cancel() noexcept override;
+    void on_step(std::shared_ptr<canceller> next);
+
+private:
+    std::mutex mutex_;
+    std::shared_ptr<canceller> step_;  // guarded
+    bool cancelled_ = false;           // guarded
+};
+
+/// A reply whose answer goes to the library itself, at once, on whichever thread has it.
 template <class F, class... Results>
 class library_reply final : public reply<Results...> {
 public:
-    static reply_ptr<Results...> make(F f, reply_base* whose = nullptr)
+    static reply_ptr<Results...> make(F f, std::shared_ptr<step_canceller> cancelling = nullptr)
     {
-        return reply_ptr<Results...>{new library_reply{std::move(f), whose}};
+        return reply_ptr<Results...>{new library_reply{std::move(f), std::move(cancelling)}};
     }
     void run() override { deliver(); }
     void deliver() noexcept override
@@ -32,17 +53,20 @@ public:
         this->code_ = make_error_code(sluice::error::operation_aborted);
         deliver();
     }
-    bool cancellable() const noexcept override { return whose_ && whose_->cancellable(); }
-    void connect(std::shared_ptr<canceller> what) override { whose_->connect(std::move(what)); }
+    bool cancellable() const noexcept override { return cancelling_ != nullptr; }
+    void connect(std::shared_ptr<canceller> what) override
+    {
+        cancelling_->on_step(std::move(what));
+    }
 
 private:
-    library_reply(F f, reply_base* whose)
-        : reply<Results...>{false}, f_{std::move(f)}, whose_{whose}
+    library_reply(F f, std::shared_ptr<step_canceller> cancelling)
+        : reply<Results...>{false}, f_{std::move(f)}, cancelling_{std::move(cancelling)}
     {
     }
     ~library_reply() = default;
     F f_;
-    reply_base* whose_;
+    std::shared_ptr<step_canceller> cancelling_;
 };
 
 /// A session's link to the coordinator. Thread-safe.
@@ -62,9 +86,10 @@ public:
     void forget() noexcept;
 
 private:
-    void open(std::shared_ptr<session_core> const& session, reply_ptr<transaction> r);
+    void open(std::shared_ptr<session_core> const& session, reply_ptr<transaction> r,
+              std::shared_ptr<step_canceller> cancelling);
     void declare(std::shared_ptr<session_core> const& session, client::sender const& link,
-                 reply_ptr<transaction> r);
+                 reply_ptr<transaction> r, std::shared_ptr<step_canceller> cancelling);
     void on_declared(place const& at, std::error_code code, failure_ptr why, outcome const& o,
                      reply_ptr<transaction> r);
 

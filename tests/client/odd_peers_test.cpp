@@ -1,5 +1,6 @@
 // What peers in the field do that is allowed, or at least done, and what calls come to then.
 #include "support/client_rig.hpp"
+#include "support/held_thread.hpp"
 
 #include <boost/asio/use_future.hpp>
 #include <gtest/gtest.h>
@@ -79,24 +80,6 @@ TEST(OddPeers, ADefaultSessionThatItsUserEndsIsFollowedByAnother)
     rig.peer.begin_session();
     rig.peer.attach_link();
     EXPECT_TRUE(get(opening).value);
-}
-
-/// The I/O thread is kept busy while `f` runs, so that all it asks for is taken at once.
-template <class F>
-void all_at_once(client::container& c, F f)
-{
-    auto const reached = std::make_shared<std::promise<void>>();
-    std::promise<void> go_on;
-    client::connection_options busy;
-    busy.connector = [reached, wait = go_on.get_future().share()](auto&&, auto&&, auto&&, auto&&) {
-        reached->set_value();
-        wait.wait();
-        return nullptr;
-    };
-    c.async_connect("amqp://127.0.0.1", busy, [](error_code, client::connection const&) {});
-    reached->get_future().wait();
-    f();
-    go_on.set_value();
 }
 
 TEST(OddPeers, ABeginRightBehindACloseWhileTheConnectionIsAwayIsToldSo)
@@ -418,6 +401,26 @@ TEST(OddPeers, AHeartbeatMayComeOnAnyChannelAndAnOpenMayHaveNone)
     peer.begin_session();
     EXPECT_TRUE(get(beginning).value);
     peer.shut();
+}
+
+TEST(OddPeers, CreditAskedForAsTheConnectionEndsIsNoMatterOfAReceiverThatIsDropped)
+{
+    for (auto i = 0; i < 2; ++i) {
+        client_rig rig;
+        auto receiver = rig.receiver(by_hand());
+        auto const closed = rig.connection.closed();
+        all_at_once_behind(
+            rig.container,
+            [&] {
+                error_view const why{.condition = symbol{"amqp:connection:forced"}};
+                i == 0 ? rig.peer.send(close{.error = why}) : rig.peer.reset();
+            },
+            [&] {
+                receiver.add_credit(1);
+                receiver = {};
+            });
+        EXPECT_TRUE(closed.next());
+    }
 }
 
 }  // namespace

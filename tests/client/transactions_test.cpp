@@ -1,7 +1,9 @@
 // Commits that wait for their sends, and answers in transactions, with a coordinator that the test
 // plays.
 #include "support/client_rig.hpp"
+#include "support/held_thread.hpp"
 
+#include <boost/asio/bind_cancellation_slot.hpp>
 #include <gtest/gtest.h>
 
 namespace sluice::test {
@@ -115,6 +117,22 @@ TEST(Transactions, ACommitGoesOutThoughAnotherSendBeginsWhenItIsReleased)
     rig.peer.settle(2, 3);
     EXPECT_EQ(get(committed->get_future()), error_code{});
     rig.peer.shut();
+}
+
+// The first one opens the link to the coordinator, and declares then: a signal between the two is
+// the second one's.
+TEST(Transactions, ABeginIsCancelledAlsoInTheMomentInWhichItsLinkIsAttached)
+{
+    client_rig rig{from_zero()};
+    boost::asio::cancellation_signal signal;
+    std::promise<client::error_code> done;
+    rig.session.async_begin_transaction(boost::asio::bind_cancellation_slot(
+        signal.slot(),
+        [&](client::error_code ec, client::transaction const&) { done.set_value(ec); }));
+    all_at_once_behind(
+        rig.container, [&] { rig.peer.grant(100, 0, 2048, 0, rig.peer.attach_link()->handle); },
+        [&] { signal.emit(boost::asio::cancellation_type::all); });
+    EXPECT_EQ(get(done.get_future()), error::operation_aborted);
 }
 
 TEST(Transactions, ACommitsTimeRunsFromTheCallAndNotAnewWhenItsSendsAreThere)
