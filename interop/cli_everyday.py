@@ -290,6 +290,16 @@ class Everyday(unittest.TestCase):
         for closed in ('<&-', '2>&-', '<&- 2>&-', '>&- 2>&-', '<&- >&- 2>&-'):
             self.shell('$1 send $2 --body x %s' % closed, 0)
         self.assertEqual(self.texts('q'), ['x'] * 5)
+        for words in ('--file -', '-'):
+            self.assertIn('cannot read', self.shell('$1 send $2 %s <&-' % words, 1))
+        self.assertEqual(self.texts('q'), [])
+
+    def test_a_file_that_does_not_say_how_long_it_is_is_read_to_its_end(self):
+        self.shell('$1 send $2 --file /proc/version', 0)
+        with open('/proc/version') as f:
+            self.assertEqual(self.texts('q')[0], f.read().splitlines()[0])
+        self.assertIn('cannot read /proc/self/mem', self.shell('$1 send $2 --file /proc/self/mem', 1))
+        self.assertEqual(self.texts('q'), [])
 
     # ---- channels
 

@@ -268,7 +268,9 @@ void requester_core::expire()
         auto reply = remove(calls_.find(*deadlines_.begin()->second));
         auto const code = make_error_code(error::timed_out);
         answer(std::move(reply), code,
-               make_failure(code, "no reply in time; a late one is dropped"));
+               make_failure(code, "no reply from '" + to_.address()
+                                      + "' in time; does a responder serve it? A late reply is "
+                                        "dropped"));
     }
 }
 

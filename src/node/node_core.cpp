@@ -48,6 +48,8 @@ node_core::node_core(node_options options)
     if (!options_.users_file.empty()) {
         std::string fault;
         auto read = net::sasl_users::read(options_.users_file, &fault);
+        if (auto const twice = ": " + read.error().message(); !read && fault.ends_with(twice))
+            fault.resize(fault.size() - twice.size());
         if (!read)
             net::throw_error(read.error(), fault);
         options_.users = std::make_shared<net::sasl_users const>(std::move(*read));

@@ -42,7 +42,7 @@ public:
             throw std::system_error{errno, std::generic_category(), "cannot read " + name_};
         if (S_ISDIR(about.st_mode))
             throw std::invalid_argument{"cannot send " + name_ + ": it is a folder"};
-        if (S_ISREG(about.st_mode))
+        if (S_ISREG(about.st_mode) && about.st_size > 0)  // those of /proc do not say how long
             size_ = static_cast<std::uint64_t>(about.st_size);
     }
     ~input_file()
@@ -53,7 +53,7 @@ public:
     input_file(input_file const&) = delete;
     input_file& operator=(input_file const&) = delete;
 
-    /// Octets; unset for what is no regular file.
+    /// Octets; unset for what is no regular file, or does not say.
     std::optional<std::uint64_t> size() const noexcept { return size_; }
     /// @returns how many; 0 at the end @throws std::runtime_error at Ctrl-C, for a pipe may say
     /// nothing for long

@@ -19,7 +19,8 @@ void open_missing_streams() noexcept
 {
     for (int i = 0; i <= 2; ++i)
         if (::fcntl(i, F_GETFD) < 0 && errno == EBADF)
-            std::ignore = ::open("/dev/null", O_RDONLY);  // gets the lowest number, which is i
+            std::ignore =  // gets the lowest number, which is i
+                ::open("/dev/null", i == 0 ? O_WRONLY : O_RDONLY);
 }
 
 void flush_stream(std::FILE* f) noexcept

@@ -6,9 +6,9 @@
 
 namespace sluice::tools {
 
-/// Opens what is closed of descriptors 0 to 2 on /dev/null, for reading: else the next thing that
-/// is opened, a socket for one, would get that number, and what is printed would go there. Writing
-/// to it still fails. To be called first of all.
+/// Opens what is closed of descriptors 0 to 2 on /dev/null, the wrong way round: else the next
+/// thing that is opened, a socket for one, would get that number, and what is printed would go
+/// there. Reading from the first and writing to the others still fail. To be called first of all.
 void open_missing_streams() noexcept;
 
 /// Flushes, and keeps what went wrong with standard output for output_fault().

@@ -1,9 +1,9 @@
 // Counters of connections, sessions and links as plain structs, for any thread to ask for.
 //
-// They only grow, from the object's beginning to its end and over reconnects, and cost nothing to
-// have: what is counted, is counted anyway. Each value is exact. What links count is there when the
-// call that it belongs to completes; what engines count (frames, flows, octets on the wire) follows
-// at the end of the connection's turn. Two values of one struct need not be of the same moment.
+// They only grow, but for those marked "now", from the object's beginning to its end and over
+// reconnects, and cost nothing to have: what is counted, is counted anyway. What links count is
+// there when the call that it belongs to completes; answers that nobody waits for, and what engines
+// count, follow at the end of the connection's turn. Values need not be of the same moment.
 #pragma once
 
 #include <sluice/engine/connection.hpp>
