@@ -211,7 +211,17 @@ def server_cell(c):
         return c.finish(waits)
     audited = c.url(c.audited(port))
     # RabbitMQ 3.10 sends one more than it was granted, now and then, if credit comes while deliveries are on their way.
-    c.pairing(c.name, audited, *(['--batch', 100] if (c.peer, c.name) == ('rabbitmq', 'messages') else []))
+    options = ['--batch', 100] if (c.peer, c.name) == ('rabbitmq', 'messages') else []
+    try:
+        c.pairing(c.name, audited, *options)
+    except Fault as e:
+        # RabbitMQ 3.10 takes a last frame without octets for an unknown one. There is one where the end of a body is
+        # said after its last octet has gone out: a matter of moments.
+        if (c.peer, c.name) != ('rabbitmq', 'streamed') or "Unexpected frame {'v1_0.transfer'" not in str(e):
+            raise
+        print('    once more: its last frame had no octets')
+        c.facts.clear()
+        c.pairing(c.name, audited, *options)
     if c.name == 'idle':
         relay = c.relay(port)
         waits = c.pairing('silent_peer', c.url(relay.port), until_ready=True)
