@@ -150,8 +150,8 @@ double plain(rig& r, unsigned count)
     return count / took;
 }
 
-/// Values a second of a channel: sends go ahead, receives in batches of which the next one is on its
-/// way meanwhile, acknowledged in the background.
+/// Values a second of a channel: sends go ahead, receives in batches of which the next one is on
+/// its way meanwhile, acknowledged in the background.
 double pipelined(rig& r, unsigned count)
 {
     auto const sends = r.connect();

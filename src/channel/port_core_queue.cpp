@@ -122,7 +122,7 @@ void port_core::go_select(operation& o)
     for (auto& p : o.parts) {
         auto& h = handles_.at(p.handle);
         if (!p.send) {
-            r.cases.push_back(
+            r.cases.emplace_back(
                 protocol::recv_case{.channel = h.channel, .max = p.max, .handle = h.id});
             continue;
         }
@@ -131,7 +131,7 @@ void port_core::go_select(operation& o)
         ++h.at_node;
         if (o.parts.size() > 1)
             changed_.push_back(p.handle);  // its queue has another first one
-        r.cases.push_back(protocol::send_case{
+        r.cases.emplace_back(protocol::send_case{
             .channel = h.channel, .handle = h.id, .sequence = p.sequence, .octets = p.octets});
     }
     send(scratch_);

@@ -27,7 +27,8 @@ std::optional<milliseconds> backoff::next(reconnect_options const& o, clock_time
         since_ = now;
     if (o.max_attempts != 0 && attempts_ >= o.max_attempts)
         return std::nullopt;
-    auto const round = static_cast<double>(attempts_ / std::max<std::size_t>(places, 1));
+    auto const rounds = attempts_ / std::max<std::size_t>(places, 1);
+    auto const round = static_cast<double>(rounds);
     using net::never;
     auto const most = static_cast<double>(std::min(o.max_delay, never).count());
     auto const first =

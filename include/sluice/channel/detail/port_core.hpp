@@ -54,20 +54,20 @@ public:
     std::size_t waiting() const noexcept { return operations_.size(); }
 
     operation_id next_id() noexcept { return ++last_id_; }
-    void open(operation_id id, handle_key h, std::unique_ptr<sink> to, time_point due);
+    void open(operation_id id, handle_key k, std::unique_ptr<sink> to, time_point due);
     void select(operation_id id, std::vector<part> parts, bool otherwise, bool by_hand,
                 std::unique_ptr<sink> to, time_point due);
-    void end(operation_id id, handle_key h, protocol::ending how, std::unique_ptr<sink> to,
+    void end(operation_id id, handle_key k, protocol::ending how, std::unique_ptr<sink> to,
              time_point due);
-    void stat(operation_id id, handle_key h, std::unique_ptr<sink> to, time_point due);
-    void settle(operation_id id, handle_key h, std::uint64_t generation, protocol::settle what,
+    void stat(operation_id id, handle_key k, std::unique_ptr<sink> to, time_point due);
+    void settle(operation_id id, handle_key k, std::uint64_t generation, protocol::settle what,
                 std::unique_ptr<sink> to, time_point due);
     /// Its request could not be sent, and never can: so that it does not wait for ever.
     void refuse(operation_id id, std::error_code why);
     /// Unknown ones are ignored.
     void cancel(operation_id id, std::error_code why, time_point now);
 
-    void ack(handle_key h, std::uint64_t generation, std::span<arrival const> values,
+    void ack(handle_key k, std::uint64_t generation, std::span<arrival const> values,
              time_point now);
     void give_back(std::uint64_t generation, std::span<arrival const> values);
 

@@ -135,7 +135,7 @@ public:
     /// Removes all. @returns their ids, in order
     std::vector<consumer_id> clear();
     /// A message has arrived. For a consumer that is not known it is released.
-    void arrived(std::unique_ptr<item> it, consumer_id to);
+    void arrived(std::unique_ptr<item> owned, consumer_id to);
     /// Accepts all that was delivered and not answered.
     void acknowledge();
 
