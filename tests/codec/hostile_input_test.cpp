@@ -214,6 +214,29 @@ TEST(HostileInput, NestingIsLimited)
     EXPECT_EQ(skip_value(in), error::nested_too_deep);
 }
 
+// What is decoded can be encoded and decoded again: in an array an empty list has another encoding.
+TEST(HostileInput, AnEmptyListIsNoLevelHoweverItIsEncoded)
+{
+    for (auto const* const innermost : {"e0020145", "45", "c00100", "c10100"}) {
+        auto wire = codec_from_hex(innermost);
+        auto const levels = innermost[0] == 'e' ? decode_depth_max - 1 : decode_depth_max;
+        for (unsigned i = 0; i != levels; ++i) {
+            auto level = codec_from_hex("d00000000000000001");
+            detail::store(level.data() + 1,
+                          static_cast<std::uint32_t>(level.size() - 5 + wire.size()));
+            wire.insert(wire.begin(), level.begin(), level.end());
+        }
+        bytes_view in{wire};
+        value v;
+        ASSERT_FALSE(decode(in, v)) << innermost;
+        auto const again = encoded(v);
+        bytes_view rest{again};
+        value back;
+        EXPECT_FALSE(decode(rest, back)) << innermost;
+        EXPECT_EQ(back, v) << innermost;
+    }
+}
+
 TEST(HostileInput, AnArrayOfArraysIsLimitedInDepthToo)
 {
     // Each level is an array of one array; the format code of the element stands before its size.

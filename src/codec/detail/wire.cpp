@@ -212,12 +212,12 @@ error skip_rest(cursor& in, std::uint8_t format_code, unsigned depth) noexcept
     }
     case format::list:
     case format::map: {
-        if (depth == 0)
-            return error::nested_too_deep;
         compound c;
         if (!read_short_compound(in, f, c))
             if (auto const e = read_compound(in, format_code, c); e != error::none)
                 return e;
+        if (depth == 0 && c.count != 0)  // an empty one is no level, whichever way it is encoded
+            return error::nested_too_deep;
         return skip_elements(in, c, depth - 1);
     }
     case format::array: {
