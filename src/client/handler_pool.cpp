@@ -105,10 +105,12 @@ struct pool_state : std::enable_shared_from_this<pool_state> {
     {
         std::unique_lock lock{mutex};
         while (!stopping) {
+            // Who was called for a task that is gone by then sleeps on, and has to be called again.
             auto const pressed = [this] {
-                return stopping || (waiting > idle && threads < threads_max);
+                auto const now = stopping || (waiting > idle && threads < threads_max);
+                watcher_sleeps = !now;
+                return now;
             };
-            watcher_sleeps = true;
             auto const called = watch_here.wait_for(lock, idle_max, pressed);
             watcher_sleeps = false;
             if (!called)
