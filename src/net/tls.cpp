@@ -2,7 +2,7 @@
 #include "net/small_file.hpp"
 #include "net/tls_detail.hpp"
 
-#include <cstring>
+#include <algorithm>
 #include <new>
 
 namespace sluice::net {
@@ -62,7 +62,7 @@ int give_password(char* into, int size, int, void* user)
     p.asked = true;
     if (p.password.empty() || p.password.size() > static_cast<std::size_t>(size))
         return -1;
-    std::memcpy(into, p.password.data(), p.password.size());
+    std::ranges::copy(p.password, into);  // its length is the answer: no zero behind it
     return static_cast<int>(p.password.size());
 }
 

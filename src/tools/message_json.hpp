@@ -17,7 +17,7 @@ namespace sluice::tools {
 void append_json(std::string& to, value const& v);
 
 /// All sections that are set, each as a member; the body is "value", "data" (base64 of all data
-/// sections together) or "sequence" (a list of lists). What is in `first` comes before.
-std::string to_json(message const& m, json_object first = {});
+/// sections together) or "sequence" (a list of lists). What is in `o` comes before.
+std::string to_json(message const& m, json_object o = {});
 
 }  // namespace sluice::tools

@@ -78,8 +78,8 @@ std::string peer_options::path() const
 
 std::string peer_options::target() const
 {
-    auto in_url = path();
-    auto out = address.empty() ? std::move(in_url) : address;
+    auto const in_url = path();
+    auto out = address.empty() ? in_url : address;
     if (out.empty())
         throw std::invalid_argument{
             "no address: put it behind the host, as in amqp://localhost/queue (not with ws:// and "
