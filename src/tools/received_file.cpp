@@ -32,7 +32,7 @@ std::string received_file::name_of(std::string const& pattern, std::uint64_t num
     return out;
 }
 
-received_file::received_file(std::string name) : name_{std::move(name)}, descriptor_{STDOUT_FILENO}
+received_file::received_file(std::string name) : name_{std::move(name)}
 {
     if (name_.empty())
         return;

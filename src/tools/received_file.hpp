@@ -28,8 +28,8 @@ public:
 
 private:
     std::string name_;
-    std::string part_;  // empty: written in place
-    int descriptor_;
+    std::string part_;    // empty: written in place
+    int descriptor_ = 1;  // standard output
 };
 
 /// A message without a body of octets.

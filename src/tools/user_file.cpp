@@ -61,9 +61,9 @@ std::string target_of(std::filesystem::path path)
     return ignored ? path.string() : real.string();
 }
 
-[[noreturn]] void fail(std::string what)
+[[noreturn]] void fail(std::string const& what)
 {
-    throw std::system_error{errno, std::generic_category(), std::move(what)};
+    throw std::system_error{errno, std::generic_category(), what};
 }
 
 }  // namespace
