@@ -603,9 +603,10 @@ TEST(NodeStop, EndsAlsoWhenTheClockIsDueInTheSameMoment)
     std::promise<void> begun;
     auto busy = std::async(std::launch::async, [&] {
         return core.ask(
-            [&](node::detail::node_core&) {
+            [&](node::detail::node_core const& c) {
+                auto const due = c.now() + std::chrono::milliseconds{400};  // the clock's 250
                 begun.set_value();
-                std::this_thread::sleep_for(std::chrono::milliseconds{400});  // the clock's 250
+                while (c.now() < due) std::this_thread::yield();
                 return true;
             },
             false);
