@@ -102,6 +102,22 @@ TEST(Recovery, ASendWithoutAnOutcomeIsSentAgainFirstAndSaysSo)
     EXPECT_FALSE(get(third).value->possible_duplicate());
 }
 
+/// The peer's answer to an attach: of one delivery it knows this state.
+void attach_knowing(scripted_peer& peer, got<attach> const& theirs, bytes const& tag,
+                    bytes_view state)
+{
+    bytes map;
+    {
+        map_writer out{map};
+        out.add(bytes_view{tag}, raw_value{state});
+        out.finish();
+    }
+    auto ours = theirs.value;
+    ours.role = role::receiver;
+    ours.unsettled = {map};
+    peer.send(ours, theirs.from.header.channel);
+}
+
 TEST(Recovery, AnOutcomeInThePeersUnsettledMapIsTheSendsOutcome)
 {
     recovery_rig rig;
@@ -118,16 +134,7 @@ TEST(Recovery, AnOutcomeInThePeersUnsettledMapIsTheSendsOutcome)
     rig.peer.reset();
     rig.come_back();
     auto theirs = rig.peer.skip_to<attach>();
-    bytes map;
-    {
-        map_writer out{map};
-        out.add(bytes_view{tag}, raw_value{encoded_accepted});
-        out.finish();
-    }
-    auto ours = theirs.value;
-    ours.role = role::receiver;
-    ours.unsettled = {map};
-    rig.peer.send(ours, theirs.from.header.channel);
+    attach_knowing(rig.peer, theirs, tag, encoded_accepted);
     auto const out = get(first);
     EXPECT_TRUE(out.value->accepted());
     EXPECT_FALSE(out.value->possible_duplicate());
@@ -156,16 +163,7 @@ TEST(Recovery, AnOutcomeTooLongToBeSentBackIsSettledWithoutIt)
     auto theirs = rig.peer.skip_to<attach>();
     amqp_error const why{.condition = "amqp:not-allowed", .description = std::string(4'000, 'x')};
     auto const outcome = encoded(delivery_state{rejected{.error = why.view()}});
-    bytes map;
-    {
-        map_writer out{map};
-        out.add(bytes_view{tag}, raw_value{outcome});
-        out.finish();
-    }
-    auto ours = theirs.value;
-    ours.role = role::receiver;
-    ours.unsettled = {map};
-    rig.peer.send(ours, theirs.from.header.channel);
+    attach_knowing(rig.peer, theirs, tag, outcome);
     EXPECT_TRUE(get(sending).value->rejected());
     rig.peer.grant(10, 0);
     auto const told = rig.peer.skip_to<transfer>();
