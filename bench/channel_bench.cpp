@@ -150,29 +150,46 @@ double plain(rig& r, unsigned count)
     return count / took;
 }
 
-/// Values a second of a channel: sends go ahead, receives in batches of which the next one is on
-/// its way meanwhile, acknowledged in the background.
+/// Receives in batches, each asked for where the one before is handed out.
+class batch_reader {
+public:
+    batch_reader(channel<std::string> from, unsigned count) : from_{std::move(from)}, left_{count}
+    {
+    }
+    void ask()
+    {
+        from_.async_recv_batch(
+            batch, [this](client::error_code ec, std::vector<std::string> const& values) {
+                left_ -= std::min<std::size_t>(left_, values.size());
+                if (ec || left_ == 0)
+                    return over_.set_value();
+                ask();
+            });
+    }
+    void wait() { over_.get_future().wait(); }
+
+private:
+    channel<std::string> from_;
+    std::size_t left_;
+    std::promise<void> over_;
+};
+
+/// Values a second of a channel: sends go ahead, receives in batches, acknowledged in the
+/// background.
 double pipelined(rig& r, unsigned count)
 {
     auto const sends = r.connect();
     auto const receives = r.connect();
     sluice::channels::options const o{.capacity = 512, .async_ack = true};
     auto const out = channel<std::string>::open(sends, "pipelined", o);
-    auto const in = channel<std::string>::open(receives, "pipelined", o);
+    batch_reader in{channel<std::string>::open(receives, "pipelined", o), count};
     countdown sent{count};
-    std::jthread receiver{[&] {
-        auto next = in.async_recv_batch(batch, boost::asio::use_future);
-        for (std::size_t got = 0; got < count;) {
-            auto const values =
-                std::exchange(next, in.async_recv_batch(batch, boost::asio::use_future)).get();
-            got += values.size();
-        }
-    }};
     auto const took = seconds_of([&] {
+        in.ask();
         for (unsigned i = 0; i < count; ++i)
             out.async_send(text, [&](client::error_code) { sent.done(); });
         sent.wait();
-        receiver.join();
+        in.wait();
     });
     return count / took;
 }

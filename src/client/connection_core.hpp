@@ -156,6 +156,8 @@ public:
     failure_ptr why_closing() const;
     /// The connection ends for a cause that trying again may cure, so nothing on it ends.
     bool is_curable(std::error_code code);
+    /// Gives this connection up at once, for a cause of ours or the stream's.
+    void lose(std::error_code code, std::string text);
     void add(std::shared_ptr<session_core> s) { sessions_.push_back(std::move(s)); }
     void remove(session_core& s) noexcept;
     void on_ready(net::readiness which, error_code ec) override;
@@ -254,7 +256,6 @@ private:
     void begin_sasl(std::string_view mechanism, std::string token);
     void answer_challenge(result<bytes> answer);
     void begin_close(amqp_error why, bool overtake);
-    void lose(std::error_code code, std::string text);
     void finish(failure_ptr why);
 
     /// The socket goes some time after our last octet, whatever the peer does.

@@ -256,6 +256,7 @@ void link_core::handle(engine::event const& e)
         core().deadlines().disarm(again_);
         attached_at_ = core().now();
         away_ = false;
+        unanswered_ = 0;
         on_attached();
         was_attached_ = true;
         without_map_ = false;

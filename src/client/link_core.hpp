@@ -157,6 +157,8 @@ private:
     bool away_ = false;
     bool was_attached_ = false;
     bool without_map_ = false;  // the peer has refused the attach with one
+    bool with_connection_ = false;  // away because the connection was lost
+    unsigned unanswered_ = 0;       // attaches in a row, each on a connection of its own
     clock_time attached_at_{0};
     backoff backoff_;
     again_timer again_{*this};

@@ -45,6 +45,7 @@ void link_core::lose(bool connection_gone)
             gone->session().forget(*gone);
     }
     away_ = true;
+    with_connection_ = connection_gone;
     if (abandoned())
         on_abandoned();
 }
@@ -79,11 +80,16 @@ void link_core::try_later()
 
 void link_core::on_again()
 {
-    if (engine_link_)
-        give_up(make_error_code(sluice::error::timed_out),
-                "no answer when the " + refers_to() + " was attached again");
-    else if (!core().away())
-        attach_again();
+    if (!engine_link_) {
+        if (!core().away())
+            attach_again();
+        return;
+    }
+    auto const code = make_error_code(sluice::error::timed_out);
+    auto const text = "no answer when the " + refers_to() + " was attached again";
+    if (with_connection_ && ++unanswered_ < unanswered_most)
+        return core().lose(code, text);
+    give_up(code, text);
 }
 
 terminus link_core::kept(terminus t) const

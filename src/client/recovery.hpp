@@ -25,6 +25,11 @@ private:
     clock_time since_{0};
 };
 
+/// A begin or an attach that a new connection's peer leaves unanswered costs that connection: it
+/// may still be busy with the one that was lost. One that this many connections left unanswered is
+/// given up alone.
+constexpr unsigned unanswered_most = 3;
+
 /// The connection is lost for a cause that is not final.
 bool may_cure_connection(std::error_code code, amqp_error const& why) noexcept;
 /// Of a link that the peer detached, or did not take when it came back.

@@ -16,8 +16,11 @@ constexpr std::uint32_t first_id = 0;
 constexpr std::uint32_t first_id = 4294967040;
 #endif
 
-engine::session_options to_engine(session_options const& o)
+}  // namespace
+
+engine::session_options session_core::to_engine() const
 {
+    auto const& o = options_;
     engine::session_options out;
     out.next_outgoing_id = o.next_outgoing_id.value_or(transfer_id{first_id});
     out.next_delivery_id = o.next_delivery_id.value_or(delivery_number{first_id});
@@ -30,8 +33,6 @@ engine::session_options to_engine(session_options const& o)
     out.properties = o.properties;
     return out;
 }
-
-}  // namespace
 
 // ---- calls
 
@@ -64,7 +65,7 @@ public:
             on.add(session_);
             return on.deadlines().arm(*this, s.timeout_, on.now());
         }
-        auto made = on.engine().begin(to_engine(s.options_));
+        auto made = on.engine().begin(s.to_engine());
         if (!made)
             return s.on_ended(make_failure(made.error(), "no session on the connection to "
                                                              + on.where()
@@ -250,6 +251,7 @@ void session_core::handle(engine::event const& e)
         if (ended())
             return;
         connection_->deadlines().disarm(again_);
+        unanswered_ = 0;
         if (phase() == detail::phase::opening)
             set_phase(detail::phase::open);
         if (auto* const request = std::exchange(begin_, nullptr))
@@ -295,40 +297,8 @@ void session_core::adopt(engine::session& s)
     engine_ = &s;
     s.context = this;
     connection_->add(shared_from_this());
-    if (s.begin(to_engine(options_)) == sluice::error::too_large)
+    if (s.begin(to_engine()) == sluice::error::too_large)
         std::ignore = s.end({.condition = std::string{condition::frame_size_too_small}});
-}
-
-void session_core::lose()
-{
-    auto const self = shared_from_this();
-    if (ended())
-        return on_ended(failure());
-    if (phase() == detail::phase::closing)
-        return on_ended(make_failure(make_error_code(sluice::error::closed_locally),
-                                     "session ended by this side"));
-    publish();
-    for (std::size_t i = 0; i < counter_count; ++i)
-        counted_before_[i] = published_[i].load(std::memory_order_relaxed);
-    transactions_->forget();
-    connection_->deadlines().disarm(again_);
-    for (auto const& l : std::vector{links_}) l->lose(true);
-    if (auto* const gone = std::exchange(engine_, nullptr))
-        gone->context = nullptr;
-}
-
-void session_core::begin_again()
-{
-    auto const self = shared_from_this();
-    auto made = connection_->engine().begin(to_engine(options_));
-    if (!made)
-        return on_ended(make_failure(made.error(), "no session on the connection that came back"
-                                                       + connection_->why_too_large(made.error())));
-    engine_ = *made;
-    engine_->context = this;
-    if (!begin_)
-        connection_->deadlines().arm(again_, timeout_, connection_->now());
-    for (auto const& l : std::vector{links_}) l->attach_again();
 }
 
 void session_core::begin_end(amqp_error why, bool overtake)

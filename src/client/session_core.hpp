@@ -70,14 +70,16 @@ private:
     class again_timer final : public timed {
     public:
         explicit again_timer(session_core& of) : of_{of} {}
-        void on_time() override { of_.give_up(make_error_code(sluice::error::timed_out), "begin"); }
+        void on_time() override { of_.on_unanswered(); }
 
     private:
         session_core& of_;
     };
+    engine::session_options to_engine() const;
     bool is_by_connection(std::error_code code) const;
     failure_ptr why_ended(std::error_code code) const;
     void give_up(std::error_code why, char const* what);
+    void on_unanswered();
     /// Over, and the observer is told.
     void end_as(failure_ptr why);
     void settle_calls(failure_ptr const& why);
@@ -99,6 +101,7 @@ private:
     std::atomic<std::uint64_t> published_[counter_count]{};
     std::uint64_t counted_before_[counter_count]{};  // by engines that are gone
     again_timer again_{*this};
+    unsigned unanswered_ = 0;  // begins in a row, each on a connection of its own
 };
 
 }  // namespace sluice::client::detail

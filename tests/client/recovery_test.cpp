@@ -29,12 +29,28 @@ client::receiver_options with_credit(std::uint32_t window)
     return o;
 }
 
+/// The attach after a recovery is answered within a tenth of a second, or never.
+client::sender_options answered_soon()
+{
+    client::sender_options o;
+    o.timeout = milliseconds{100};
+    return o;
+}
+
 struct recovery_rig : client_rig {
     recovery_rig() : client_rig{from_zero(), recovering()} {}
     void come_back()
     {
         peer.open_connection();
         peer.begin_session();
+    }
+    /// Until the client has had enough of this connection.
+    void leave_the_attach_unanswered()
+    {
+        come_back();
+        peer.skip_to<attach>();
+        peer.read_to_end();
+        peer.shut();
     }
     /// Answers an attach as a peer that remembers nothing of the link.
     got<attach> attach_forgetful()
@@ -255,6 +271,61 @@ TEST(Recovery, ALinkThatIsForcedOffAttachesAgainWhileTheConnectionStays)
     rig.peer.deliver(0, data_message("x"));
     EXPECT_TRUE(get(in_background([&] { return receiver.receive(); })).value);
     EXPECT_EQ(rig.connection.reconnects(), 0u);
+}
+
+// A peer that is busy with the lost connection answers on the next one, or the one after that.
+TEST(Recovery, ALinkThatIsNotAnsweredIsTriedOnAnotherConnection)
+{
+    recovery_rig rig;
+    auto const sender = rig.sender(0, answered_soon());
+    auto waiting = in_background([&] { return sender.send("x"); });
+    rig.peer.reset();
+    rig.leave_the_attach_unanswered();
+    rig.leave_the_attach_unanswered();
+    rig.come_back();
+    rig.attach_forgetful();
+    rig.peer.grant(1, 0);
+    rig.peer.skip_to<transfer>();
+    rig.peer.settle(0, 0);
+    EXPECT_EQ(get(waiting).code, error_code{});
+    EXPECT_EQ(rig.connection.reconnects(), 3u);
+}
+
+TEST(Recovery, ALinkThatIsNeverAnsweredEndsAlone)
+{
+    recovery_rig rig;
+    auto const sender = rig.sender(0, answered_soon());
+    auto waiting = in_background([&] { return sender.send("x"); });
+    rig.peer.reset();
+    rig.leave_the_attach_unanswered();
+    rig.leave_the_attach_unanswered();
+    rig.come_back();
+    rig.peer.skip_to<attach>();
+    auto const out = get(waiting);
+    EXPECT_EQ(out.code, error::timed_out);
+    EXPECT_NE(out.what.find("attached again"), std::string::npos) << out.what;
+    EXPECT_EQ(rig.connection.reconnects(), 3u);
+    EXPECT_EQ(rig.connection.error(), nullptr);
+}
+
+TEST(Recovery, ASessionThatIsNotAnsweredIsTriedOnAnotherConnectionAndThenEndsAlone)
+{
+    auto options = from_zero();
+    options.timeout = milliseconds{100};
+    client_rig rig{options, recovering()};
+    auto const sender = rig.sender();
+    auto waiting = in_background([&] { return sender.send("x"); });
+    rig.peer.reset();
+    for (int unanswered = 0; unanswered < 3; ++unanswered) {
+        rig.peer.open_connection();
+        rig.peer.skip_to<begin>();
+        if (unanswered == 2)
+            break;
+        rig.peer.read_to_end();
+        rig.peer.shut();
+    }
+    EXPECT_EQ(get(waiting).code, error::timed_out);
+    EXPECT_EQ(rig.connection.error(), nullptr);
 }
 
 TEST(Recovery, ALinkThatIsStolenEndsWithTheCause)
