@@ -77,11 +77,17 @@ result<session*> connection::begin(session_options options)
         release_local_channel(*made);
         return unexpected{error::too_large};
     }
-    auto* const s = made.get();
+    auto& s = keep(std::move(made));
+    s.begin_queued_ = true;
+    activate(s);
+    return &s;
+}
+
+session& connection::keep(std::unique_ptr<session> made)
+{
+    made->place_ = sessions_.size();
     sessions_.push_back(std::move(made));
-    s->begin_queued_ = true;
-    activate(*s);
-    return s;
+    return *sessions_.back();
 }
 
 bool connection::bind_channel(session& s)
@@ -160,33 +166,63 @@ void connection::pause_if_numbers_are_used_up(session const* s) noexcept
 void connection::forget(session& s)
 {
     assert(s.reported_);
+    recycle_final();
     for (auto& l : s.links_) {
         if (!l->forgotten_)
             s.release_deliveries(*l);
         l->forgotten_ = true;
     }
-    purge(&s, nullptr);
     s.forgotten_ = true;
+    unsure_ = true;
     if (s.state_ == session_state::ended)
         free(s);
 }
 
+/// Events that wait may refer to what nobody wants any more: it goes when there are none, so that
+/// nothing has to be looked for among them.
 void connection::free(session& s)
 {
-    if (&s == writing_)
+    if (&s == writing_ || s.gone_)
         return;  // write_sessions() frees it when it has nothing more to write
     if (s.active_)
         active_.remove(s);
-    auto const at = std::find_if(sessions_.begin(), sessions_.end(),
-                                 [&](auto const& p) { return p.get() == &s; });
-    std::swap(*at, sessions_.back());
-    sessions_.pop_back();
+    s.active_ = false;
+    s.gone_ = true;
+    s.next_gone_ = std::exchange(gone_sessions_, &s);
+    if (events_.empty())
+        free_gone();
+}
+
+void connection::free(link& l)
+{
+    if (std::exchange(l.gone_, true))
+        return;
+    l.next_gone_ = std::exchange(gone_links_, &l);
+    if (events_.empty())
+        free_gone();
+}
+
+void connection::free_gone()
+{
+    while (gone_links_) {
+        auto& l = *std::exchange(gone_links_, gone_links_->next_gone_);
+        l.session_->erase(l);
+    }
+    while (gone_sessions_) {
+        auto const at = std::exchange(gone_sessions_, gone_sessions_->next_gone_)->place_;
+        std::swap(sessions_[at], sessions_.back());
+        sessions_[at]->place_ = at;
+        sessions_.pop_back();
+    }
+    unsure_ = false;
 }
 
 // ---- events
 
 void connection::recycle_final() noexcept
 {
+    if (!final_.session)
+        return;
     if (final_.outgoing)
         final_.session->release(*final_.outgoing);
     else if (final_.incoming)
@@ -194,21 +230,20 @@ void connection::recycle_final() noexcept
     final_ = {};
 }
 
-/// Events that refer to what is about to be freed will not be seen.
-void connection::purge(session const* s, link const* l) noexcept
+/// What it refers to is still of use; else the last reference to its delivery goes with it.
+bool connection::is_of_use(event const& e) noexcept
 {
-    if (final_.session)
-        recycle_final();
-    for (std::size_t i = 0; i < events_.size(); ++i) {
-        auto& e = events_[i];
-        if (!(s && e.session == s) && !(l && e.link == l))
-            continue;
-        if (e.final && e.outgoing)
-            e.session->release(*e.outgoing);
-        else if (e.final && e.incoming)
-            e.session->release(*e.incoming);
-        e.session = nullptr;
-    }
+    if (e.kind < event_kind::session_requested)
+        return true;
+    if (!e.session)
+        return false;  // see purge()
+    if (!e.session->forgotten_ && !(e.link && e.link->forgotten_))
+        return true;
+    if (e.final && e.outgoing)
+        e.session->release(*e.outgoing);
+    else if (e.final && e.incoming)
+        e.session->release(*e.incoming);
+    return false;
 }
 
 /// Its owner is done with it, and what there is to tell of it would refer to memory of others.
@@ -217,6 +252,7 @@ void connection::purge(incoming_delivery const& d) noexcept
     for (std::size_t i = 0; i < events_.size(); ++i)
         if (events_[i].incoming == &d && events_[i].session && !events_[i].final)
             events_[i].session = nullptr;
+    unsure_ = true;
 }
 
 bool connection::poll_event(event& out)
@@ -226,12 +262,14 @@ bool connection::poll_event(event& out)
     while (!events_.empty()) {
         out = events_.front();
         events_.pop_front();
-        if (out.kind >= event_kind::session_requested && !out.session) [[unlikely]]
-            continue;  // purged
+        if (unsure_ && !is_of_use(out)) [[unlikely]]
+            continue;
         if (out.final)
             final_ = {out.session, out.outgoing, out.incoming};
         return true;
     }
+    if (unsure_) [[unlikely]]
+        free_gone();
     return false;
 }
 
@@ -264,6 +302,8 @@ void connection::finish(std::error_code code)
     if (reported_)
         return;
     reported_ = true;
+    if (events_.empty())
+        free_gone();  // not one by one while the table is gone through
     auto const why = code ? code : make_error_code(error::closed_locally);
     for (std::size_t i = sessions_.size(); i-- > 0;) {  // one that was forgotten leaves the table
         auto& s = *sessions_[i];

@@ -289,8 +289,7 @@ void connection::on_begin(std::uint16_t channel, bytes_view body)
                         "begin with remote-channel " + std::to_string(*b.remote_channel)
                             + ", on which no begin of ours waits for an answer [2.7.2]");
     } else {
-        sessions_.push_back(std::unique_ptr<session>{new session{*this, {}}});
-        s = sessions_.back().get();
+        s = &keep(std::unique_ptr<session>{new session{*this, {}}});
     }
     if (channel >= remote_channels_.size())
         remote_channels_.resize(std::size_t{channel} + 1);

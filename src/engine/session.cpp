@@ -106,12 +106,27 @@ result<Link*> session::attach_link(link_options options)
         return unexpected{error::too_large};
     }
     auto* const l = made.get();
-    links_.push_back(std::move(made));
+    keep(std::move(made));
+    l->half_attached_ = true;
+    ++half_attached_;
     queue_.push_attach(*l);
     if constexpr (r == role::receiver)
         if (l->window_ > 0)
             l->request_flow();
     return l;
+}
+
+link& session::keep(std::unique_ptr<link> made)
+{
+    made->place_ = links_.size();
+    links_.push_back(std::move(made));
+    return *links_.back();
+}
+
+void session::no_more_half_attached(link& l) noexcept
+{
+    if (std::exchange(l.half_attached_, false))
+        --half_attached_;
 }
 
 result<sender*> session::attach_sender(link_options options)
@@ -177,6 +192,8 @@ void session::unbind(link& l) noexcept
 
 link* session::find_half_attached(std::string_view name, role of) const noexcept
 {
+    if (half_attached_ == 0)
+        return nullptr;
     for (auto* l : local_handles_)
         if (l && l->role_ == of && !l->has_remote_attach() && l->name() == name
             && (l->attach_queued_ || l->state_ == link_state::attach_sent
@@ -188,12 +205,12 @@ link* session::find_half_attached(std::string_view name, role of) const noexcept
 void session::forget(link& l)
 {
     assert(l.reported_ || reported_);
-    connection_.purge(nullptr, &l);
+    connection_.recycle_final();
     release_deliveries(l);
+    l.forgotten_ = true;
+    connection_.unsure_ = true;
     if (l.state_ == link_state::ended)
         free(l);
-    else
-        l.forgotten_ = true;
 }
 
 void session::release_deliveries(link& l)
@@ -214,10 +231,16 @@ void session::release_deliveries(link& l)
 
 void session::free(link& l)
 {
+    no_more_half_attached(l);
     queue_.forget(l);
-    auto const at =
-        std::find_if(links_.begin(), links_.end(), [&](auto const& p) { return p.get() == &l; });
-    std::swap(*at, links_.back());
+    connection_.free(l);
+}
+
+void session::erase(link& l)
+{
+    auto const at = l.place_;
+    std::swap(links_[at], links_.back());
+    links_[at]->place_ = at;
     links_.pop_back();
 }
 

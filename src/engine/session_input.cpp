@@ -102,15 +102,14 @@ link& session::make_remote_link(attach const& a)
     o.snd_settle_mode = a.snd_settle_mode;
     o.rcv_settle_mode = a.rcv_settle_mode;
     if (a.role == role::sender)
-        links_.push_back(std::unique_ptr<link>{new receiver{*this, std::move(o)}});
-    else
-        links_.push_back(std::unique_ptr<link>{new sender{*this, std::move(o)}});
-    return *links_.back();
+        return keep(std::unique_ptr<link>{new receiver{*this, std::move(o)}});
+    return keep(std::unique_ptr<link>{new sender{*this, std::move(o)}});
 }
 
 void session::answer_attach(link& l, attach const& a, bytes_view encoded)
 {
     l.adopt_remote(encoded);
+    no_more_half_attached(l);
     auto const asked = !l.has_local_handle_;
     auto const crossed = l.attach_queued_;  // both sides attach at once, ours is not written yet
     l.step(link_event::receive_attach);

@@ -122,10 +122,10 @@ void write_queue::forget(link& l) noexcept
 {
     if (l.role_ == role::sender)
         unschedule(static_cast<sender&>(l));
-    for (std::size_t i = 0; i < flows_.size(); ++i)
+    for (std::size_t i = 0; l.flow_pending_ && i < flows_.size(); ++i)
         if (flows_[i] == &l)
             flows_[i] = nullptr;
-    for (std::size_t i = 0; i < control_.size(); ++i) {
+    for (std::size_t i = 0; l.attach_queued_ && i < control_.size(); ++i) {
         if (control_[i].attach != &l)
             continue;
         control_[i] = {};  // an empty disposition range, skipped when it comes up

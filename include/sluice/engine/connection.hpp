@@ -116,7 +116,9 @@ public:
     template <class F>
     void for_each_session(F f)
     {
-        for (std::size_t i = 0; i < sessions_.size(); ++i) f(*sessions_[i]);
+        for (std::size_t i = 0; i < sessions_.size(); ++i)
+            if (!sessions_[i]->gone_)
+                f(*sessions_[i]);
     }
 
 private:
@@ -226,9 +228,12 @@ private:
     void release_remote_channel(session& s) noexcept;
     void unmap(session& s) noexcept;
     void recycle_final() noexcept;
-    void purge(session const* s, link const* l) noexcept;
+    [[gnu::cold]] bool is_of_use(event const& e) noexcept;
     [[gnu::cold]] void purge(incoming_delivery const& d) noexcept;
+    session& keep(std::unique_ptr<session> made);
     void free(session& s);
+    void free(engine::link& l);
+    void free_gone();
 
     connection_options options_;
     connection_state state_ = connection_state::start;
@@ -267,6 +272,9 @@ private:
         outgoing_delivery* outgoing = nullptr;
         incoming_delivery* incoming = nullptr;
     } final_;
+    bool unsure_ = false;  // an event that waits may refer to what is forgotten
+    engine::link* gone_links_ = nullptr;
+    engine::session* gone_sessions_ = nullptr;
     connection_counters counters_;
 
     bool clock_started_ = false;

@@ -88,8 +88,9 @@ protected:
     bool overtake_ = false;
     bool refused_ = false;  // a terminus that the other side decides on is null
     bool closed_by_peer_ = false;
-    bool reported_ = false;  // link_detached was raised
-    bool forgotten_ = false;
+    bool reported_ = false;   // link_detached was raised
+    bool forgotten_ = false;  // by its owner
+    bool gone_ = false;       // and by both peers: see connection::free_gone()
     bool flow_pending_ = false;
     bool echo_pending_ = false;
     sluice::error early_code_{};  // of `error_`, if it failed before its answer
@@ -98,6 +99,9 @@ protected:
     sluice::attach remote_;
     bytes remote_bytes_;
     detail::list_hook<link> detach_hook_;
+    std::size_t place_ = 0;  // among its session's links
+    link* next_gone_ = nullptr;
+    bool half_attached_ = false;  // ours, and the peer's attach has not come
 };
 
 }  // namespace sluice::engine

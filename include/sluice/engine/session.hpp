@@ -73,7 +73,9 @@ public:
     template <class F>
     void for_each_link(F f)
     {
-        for (std::size_t i = 0; i < links_.size(); ++i) f(*links_[i]);
+        for (std::size_t i = 0; i < links_.size(); ++i)
+            if (!links_[i]->gone_)
+                f(*links_[i]);
     }
 
 private:
@@ -125,7 +127,10 @@ private:
     void unbind(link& l) noexcept;
     template <class Link>
     result<Link*> attach_link(link_options options);
+    link& keep(std::unique_ptr<link> made);
+    void no_more_half_attached(link& l) noexcept;
     void free(link& l);
+    void erase(link& l);
 
     /// Ends this session because the peer broke a rule; `text` holds both numbers.
     void fail(sluice::error code, std::string_view condition, std::string text);
@@ -153,7 +158,8 @@ private:
     bool begin_queued_ = false;
     bool ended_by_peer_ = false;
     bool reported_ = false;
-    bool forgotten_ = false;
+    bool forgotten_ = false;  // by its owner
+    bool gone_ = false;       // and by both peers: see connection::free_gone()
     bool active_ = false;  // in the connection's list of sessions that may have something to write
     std::error_code end_code_;
     amqp_error end_error_;  // ours, to be sent
@@ -168,6 +174,9 @@ private:
     std::vector<link*> local_handles_;
     std::vector<link*> remote_handles_;
     std::size_t lowest_free_handle_ = 0;
+    std::size_t half_attached_ = 0;  // links: most peers that attach find none
+    std::size_t place_ = 0;          // among its connection's sessions
+    session* next_gone_ = nullptr;
     detail::delivery_index<outgoing_delivery> outgoing_;
     detail::delivery_index<incoming_delivery> incoming_;
     detail::list_hook<session> active_hook_;
