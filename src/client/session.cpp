@@ -1,4 +1,5 @@
 // Session handles.
+#include "client/connection_core.hpp"
 #include "client/receiver_core.hpp"
 #include "client/sender_core.hpp"
 #include "client/user_values.hpp"
@@ -45,5 +46,19 @@ void session::start_end(amqp_error why, detail::reply_ptr<> r) const
         return detail::refuse(*core_->completions(), std::move(r), unfit);
     core_->start_end(std::move(why), std::move(r));
 }
+
+struct answers_together::scope {
+    explicit scope(std::shared_ptr<detail::connection_core> of) : whose{std::move(of)}, now{*whose}
+    {
+    }
+    std::shared_ptr<detail::connection_core> const whose;
+    detail::connection_core::handling_scope const now;
+};
+
+answers_together::answers_together(session const& of)
+    : scope_{std::make_unique<scope>(of.core_->connection())}
+{
+}
+answers_together::~answers_together() = default;
 
 }  // namespace sluice::client

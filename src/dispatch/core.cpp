@@ -175,7 +175,7 @@ void core::returned(bool threw)
     hand_ = nullptr;
     awaited_no_more(it);
     if (it.over) {
-        delete &it;
+        world_.dispose(it);
         return;
     }
     it.failed = threw;
@@ -260,7 +260,7 @@ void core::finish(item& it)
         return;
     }
     awaited_no_more(it);
-    delete &it;
+    world_.dispose(it);
 }
 
 void core::awaited_no_more(item& it)

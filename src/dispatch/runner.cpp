@@ -4,6 +4,7 @@
 #include <sluice/net/never.hpp>
 
 #include <cstdio>
+#include <optional>
 
 namespace sluice::dispatch::detail {
 namespace {
@@ -39,6 +40,7 @@ runner::clock::time_point deadline_after(milliseconds timeout)
                                  : runner::clock::now() + timeout;
 }
 
+constexpr int together_max = 64;  // messages whose answers go out together
 /// Between two looks at what nobody tells: the end of the session, a peer that cannot drain.
 constexpr milliseconds usual_look{250};
 constexpr milliseconds draining_look{10};
@@ -72,7 +74,7 @@ void runner::check_open() const
 
 void runner::change(lifecycle_event e)
 {
-    lock const l{mutex_};
+    auto const l = hold();
     check_open();
     core_.change(e);
     if (core_.state() != lifecycle::created && thread_id_ == std::thread::id{}) {
@@ -83,15 +85,15 @@ void runner::change(lifecycle_event e)
     changed_.notify_all();  // consumers that wait in receive()
 }
 
-lifecycle runner::state() const
+lifecycle runner::state()
 {
-    lock const l{mutex_};
+    auto const l = hold();
     return core_.state();
 }
 
 std::shared_ptr<place> runner::add(std::shared_ptr<place> p, client::receiver from)
 {
-    lock const l{mutex_};
+    auto const l = hold();
     check_open();
     {
         std::lock_guard const registered{p->mutex};
@@ -149,7 +151,7 @@ void runner::dismiss_all(bool now)
 
 void runner::remove(std::shared_ptr<place> const& p)
 {
-    lock const l{mutex_};
+    auto const l = hold();
     auto const at = places_.find(p->id);
     if (at == places_.end() || at->second != p)
         net::throw_error(make_error_code(error::not_found),
@@ -163,7 +165,7 @@ void runner::remove(std::shared_ptr<place> const& p)
 
 std::vector<std::shared_ptr<place>> runner::clear()
 {
-    lock const l{mutex_};
+    auto const l = hold();
     check_open();
     std::vector<std::shared_ptr<place>> out;
     for (auto const id : core_.clear()) out.push_back(places_.at(id));
@@ -173,37 +175,9 @@ std::vector<std::shared_ptr<place>> runner::clear()
     return out;
 }
 
-std::uint64_t runner::order_of(client::delivery const& d) noexcept
-{
-    // Serial numbers, made longer by the way that they have come: next to the last one.
-    auto const ahead =
-        static_cast<std::int32_t>(d.id().value() - static_cast<std::uint32_t>(arrivals_));
-    return arrivals_ += static_cast<std::uint64_t>(std::int64_t{ahead});
-}
-
-void runner::take_in(std::shared_ptr<place> const& p, client::delivery d)
-{
-    auto m = std::make_unique<message>();
-    m->arrival = order_of(d);
-    m->settled = d.settled();
-    m->what = std::move(d);
-    m->from = p;
-    core_.arrived(std::move(m), p ? p->id : 0);
-}
-
-void runner::dispatch(consumer_id to, client::delivery d)
-{
-    lock const l{mutex_};
-    auto const at = places_.find(to);
-    take_in(at == places_.end() ? nullptr : at->second, std::move(d));
-    wake();
-    if (callers_ > 0)
-        changed_.notify_all();
-}
-
 void runner::acknowledge()
 {
-    lock const l{mutex_};
+    auto const l = hold();
     check_open();
     core_.acknowledge();
 }
@@ -212,13 +186,16 @@ void runner::acknowledge()
 
 void runner::wake() noexcept
 {
-    if (thread_waits_)
+    auto sleeps = thread_state::sleeps;
+    if (thread_is_.compare_exchange_strong(sleeps, thread_state::works))
         work_.notify_one();
 }
 
 /// Until something may have changed. @returns false once the time is over
 bool runner::wait(lock& l, std::condition_variable& on, clock::time_point until)
 {
+    if (take_in_all())
+        return clock::now() < until;
     auto const look = core_.at() == service::draining ? draining_look : usual_look;
     auto const next = clock::now() + look;
     on.wait_until(l, std::min(next, until));
@@ -243,7 +220,7 @@ void runner::look_around()
 void runner::run(request_kind kind, milliseconds timeout)
 {
     auto const until = deadline_after(timeout);
-    lock l{mutex_};
+    auto l = hold();
     if (kind == request_kind::barrier && on_own_thread())
         net::throw_error(make_error_code(error::invalid_state),
                          "a listener cannot wait for itself: call barrier() from another thread");
@@ -273,7 +250,7 @@ void runner::run(request_kind kind, milliseconds timeout)
 client::delivery runner::receive(place const& p, consumer_id id, milliseconds timeout, bool waits)
 {
     auto const until = deadline_after(timeout);
-    lock l{mutex_};
+    auto l = hold();
     while (true) {
         check_open();
         if (p.on_message || !core_.knows(id))
@@ -302,18 +279,27 @@ client::delivery runner::receive(place const& p, consumer_id id, milliseconds ti
 
 void runner::thread_main()
 {
-    lock l{mutex_};
-    while (!core_.closed()) {
+    auto l = hold();
+    thread_is_ = thread_state::works;
+    std::optional<client::answers_together> together;
+    for (int handled = 0; !core_.closed();) {
         if (core_.serve()) {
             changed_.notify_all();
         } else if (auto* const it = core_.next()) {
+            if (++handled % together_max == 0)
+                together.reset();
+            if (!together)
+                together.emplace(session_);
             call_listener(static_cast<message&>(*it), l);
-        } else {
-            thread_waits_ = true;
+        } else if (!take_in_all()) {
+            together.reset();
+            thread_is_ = thread_state::sleeps;
             wait(l, work_, clock::time_point::max());
-            thread_waits_ = false;
+            thread_is_ = thread_state::works;
         }
     }
+    thread_is_ = thread_state::none;
+    take_in_all();
 }
 
 void runner::call_listener(message& m, lock& l)
@@ -330,6 +316,7 @@ void runner::call_listener(message& m, lock& l)
         }
     }
     l.lock();
+    take_in_all();
     core_.returned(threw);
     if (callers_ > 0)
         changed_.notify_all();
@@ -341,7 +328,7 @@ void runner::shut() noexcept
     try {
         run(request_kind::close, options_.timeout);
     } catch (...) {
-        lock const l{mutex_};
+        auto const l = hold();
         if (!core_.closed()) {
             end_session();
             core_.session_lost(make_error_code(error::timed_out));
@@ -357,29 +344,29 @@ void runner::shut() noexcept
 
 // ---- getters
 
-std::size_t runner::held() const
+std::size_t runner::held()
 {
-    lock const l{mutex_};
+    auto const l = hold();
     return core_.held();
 }
-std::size_t runner::waiting(consumer_id id) const
+std::size_t runner::waiting(consumer_id id)
 {
-    lock const l{mutex_};
+    auto const l = hold();
     return core_.waiting(id);
 }
-std::uint32_t runner::credit(consumer_id id) const
+std::uint32_t runner::credit(consumer_id id)
 {
-    lock const l{mutex_};
+    auto const l = hold();
     return core_.credit(id);
 }
-bool runner::closed() const
+bool runner::closed()
 {
-    lock const l{mutex_};
+    auto const l = hold();
     return core_.closed();
 }
-client::transaction runner::transaction() const
+client::transaction runner::transaction()
 {
-    lock const l{mutex_};
+    auto const l = hold();
     return transaction_;
 }
 

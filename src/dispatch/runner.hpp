@@ -5,11 +5,13 @@
 #include <sluice/dispatch/detail/core.hpp>
 #include <sluice/dispatch/options.hpp>
 
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
 #include <string>
 #include <thread>
 #include <unordered_map>
+#include <vector>
 
 namespace sluice::dispatch::detail {
 
@@ -45,7 +47,7 @@ public:
     runner(client::session session, dispatcher_options options, client::transaction first);
 
     void change(lifecycle_event e);
-    lifecycle state() const;
+    lifecycle state();
     std::shared_ptr<place> add(std::shared_ptr<place> p, client::receiver from);
     void remove(std::shared_ptr<place> const& p);
     std::vector<std::shared_ptr<place>> clear();
@@ -57,11 +59,11 @@ public:
     void shut() noexcept;
     client::delivery receive(place const& p, consumer_id id, milliseconds timeout, bool wait);
 
-    std::size_t held() const;
-    std::size_t waiting(consumer_id id) const;
-    std::uint32_t credit(consumer_id id) const;
-    bool closed() const;
-    client::transaction transaction() const;
+    std::size_t held();
+    std::size_t waiting(consumer_id id);
+    std::uint32_t credit(consumer_id id);
+    bool closed();
+    client::transaction transaction();
     client::session const& session() const noexcept { return session_; }
     dispatcher_options const& options() const noexcept { return options_; }
 
@@ -78,7 +80,12 @@ private:
     void tell(item& it, answer a) override;
     bool answered(item const& it) const override;
     void end_session() override;
+    void dispose(item& it) override;
 
+    /// Of all that is guarded, with everything that has come by now taken in: who looks sees no
+    /// difference to messages that are taken in as they come.
+    lock hold();
+    bool take_in_all();
     void thread_main();
     void call_listener(message& m, lock& l);
     void wake() noexcept;
@@ -98,10 +105,26 @@ private:
     bool on_own_thread() const noexcept { return std::this_thread::get_id() == thread_id_; }
     std::uint64_t order_of(client::delivery const& d) noexcept;
 
+    struct come {
+        consumer_id to = 0;
+        client::delivery what{};
+    };
+
     client::session const session_;
     dispatcher_options const options_;
 
-    std::mutex mutable mutex_;  // of all that follows
+    // Messages come one by one and are taken in by the batch: whoever brings them does not wait for
+    // a thread that works, and wakes one that sleeps once.
+    std::mutex come_mutex_;  // nothing is called with it, and no other is taken
+    std::vector<come> come_;
+    std::atomic<bool> has_come_{false};
+    enum class thread_state : std::uint8_t { none, sleeps, works };
+    std::atomic<thread_state> thread_is_{thread_state::none};
+    std::atomic<std::size_t> callers_{0};
+
+    std::mutex mutex_;  // of all that follows
+    std::vector<come> taking_;
+    std::vector<std::unique_ptr<message>> spare_;
     std::condition_variable work_;
     std::condition_variable changed_;
     core core_;
@@ -112,8 +135,6 @@ private:
     std::uint64_t exchange_ = 0;  // counts discharges and declarations
     clock::time_point draining_since_{};
     std::string text_;  // what a discharge or the session's end said
-    bool thread_waits_ = false;
-    std::size_t callers_ = 0;
     std::thread thread_;
     std::thread::id thread_id_{};
 };

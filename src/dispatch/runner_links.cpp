@@ -31,7 +31,7 @@ void runner::stop(consumer_id of)
 
 void runner::on_stopped(std::shared_ptr<place> const& p, std::shared_ptr<bool> const& which)
 {
-    lock const l{mutex_};
+    auto const l = hold();
     if (p->stopping != which)  // registered with another receiver since
         return;
     p->receiver.on_message({});
@@ -59,7 +59,7 @@ void runner::drain(consumer_id of)
 /// have messages that its handler has not seen.
 void runner::on_drained(std::shared_ptr<place> const& p, std::uint64_t round, std::error_code why)
 {
-    lock const l{mutex_};
+    auto const l = hold();
     if (core_.at() != service::draining || p->round != round || !places_.contains(p->id))
         return;
     if (why == error::timed_out && !p->echo_asked) {
@@ -124,7 +124,7 @@ void runner::discharge(bool fail)
 
 void runner::on_discharged(std::uint64_t round, std::error_code why)
 {
-    lock const l{mutex_};
+    auto const l = hold();
     if (exchange_ != round)
         return;
     if (auto const said = transaction_ ? transaction_.error() : nullptr; why && said)
@@ -146,7 +146,7 @@ void runner::declare()
 
 void runner::on_declared(std::uint64_t round, std::error_code why, client::transaction t)
 {
-    lock const l{mutex_};
+    auto const l = hold();
     if (exchange_ != round)
         return;
     if (why)

@@ -129,6 +129,7 @@ private:
     friend class link_request;
     friend class detail::session_core;
     friend class detail::requester_core;
+    friend class answers_together;
     explicit session(std::shared_ptr<detail::session_core> core) noexcept : core_{std::move(core)}
     {
     }
@@ -138,6 +139,23 @@ private:
     void start_transaction(detail::reply_ptr<transaction> r) const;
 
     std::shared_ptr<detail::session_core> core_;
+};
+
+/// While it lives, what its thread says of the deliveries of that session's connection (accept,
+/// release, …) goes out together: when it ends, or within a millisecond. For a thread of your own
+/// that handles many messages one after the other; handlers have the like of it already. Lives and
+/// ends on one thread; one within another one does no harm.
+class SLUICE_EXPORT answers_together {
+public:
+    /// @pre of.valid()
+    explicit answers_together(session const& of);
+    answers_together(answers_together const&) = delete;
+    answers_together& operator=(answers_together const&) = delete;
+    ~answers_together();
+
+private:
+    struct scope;
+    std::unique_ptr<scope> scope_;
 };
 
 }  // namespace sluice::client

@@ -62,6 +62,7 @@ public:
     virtual void tell(item& it, answer a) = 0;  ///< unless its user has answered it
     virtual bool answered(item const& it) const = 0;
     virtual void end_session() = 0;
+    virtual void dispose(item& it) { delete &it; }  ///< nothing refers to it any more
 
 protected:
     ~links() = default;
