@@ -128,6 +128,7 @@ private:
                 std::ignore = ev.incoming->link().settle(*ev.incoming);
             return;
         case e::event_kind::delivery_aborted:
+            if (!ev.final)
             std::ignore = ev.incoming->link().settle(*ev.incoming);
             return;
         case e::event_kind::delivery_settled:

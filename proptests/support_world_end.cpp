@@ -539,7 +539,8 @@ void world_end::on_event(e::event const& ev)
             world_.object("a delivery was aborted without a cause");
         return finish(*ev.outgoing, "aborted");
     case e::event_kind::delivery_aborted:
-        std::ignore = ev.incoming->link().settle(*ev.incoming);
+        if (!ev.final)
+            std::ignore = ev.incoming->link().settle(*ev.incoming);
         return;
     case e::event_kind::delivery_settled:
         if (!ev.final)

@@ -50,9 +50,12 @@ void engine_stream::run()
         more |= write_some();
         more |= take_unread();
     }
+    auto at = on_turn_end();
+    at = std::min(at, gone_at_);
+    if (stream_ && !waits_to_write_ && !write_shut_)
+        more |= engine_->wants_write();  // what the turn's end has brought
     if (more)
         boost::asio::post(io_->context(), [self] { self->run(); });
-    auto at = std::min(on_turn_end(), gone_at_);
     if (stream_)
         at = std::min(at, engine_->tick(now_));
     running_ = false;

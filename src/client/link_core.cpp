@@ -257,7 +257,8 @@ void link_core::handle(engine::event const& e)
         attached_at_ = core().now();
         away_ = false;
         unanswered_ = 0;
-        on_attached();
+        if (!e.link->over())  // else the next event says why, and what waits is its matter
+            on_attached();
         was_attached_ = true;
         without_map_ = false;
         if (auto* const request = std::exchange(attach_, nullptr)) {

@@ -156,7 +156,7 @@ private:
     std::atomic<bool> abandoned_{false};
     bool away_ = false;
     bool was_attached_ = false;
-    bool without_map_ = false;  // the peer has refused the attach with one
+    bool without_map_ = false;      // the peer has refused the attach with one
     bool with_connection_ = false;  // away because the connection was lost
     unsigned unanswered_ = 0;       // attaches in a row, each on a connection of its own
     clock_time attached_at_{0};

@@ -57,6 +57,8 @@ void link_core::attach_again()
         return;
     away_ = true;
     auto made = attach(*session_->engine());
+    if (!made && made.error() == sluice::error::session_not_open)
+        return;  // it has ended, and the event that says so comes next
     if (!made && made.error() == sluice::error::link_name_in_use)
         return try_later();  // the detach before is not written yet
     if (!made)

@@ -45,8 +45,6 @@ engine::link_options receiver_core::to_engine() const
     o.source = encode_source(kept(options_.source));
     o.target = options_.encoded_target.empty() ? encode_target(kept(options_.target))
                                                : options_.encoded_target;
-    if (tells_unsettled())
-        o.unsettled = unsettled(o.incomplete_unsettled);
     o.snd_settle_mode = options_.snd_settle_mode;
     o.rcv_settle_mode = options_.rcv_settle_mode;
     o.max_message_size = options_.max_message_size;
@@ -60,7 +58,10 @@ engine::link_options receiver_core::to_engine() const
 
 result<engine::link*> receiver_core::attach(engine::session& on)
 {
-    auto made = on.attach_receiver(to_engine());
+    auto o = to_engine();
+    if (tells_unsettled())
+        o.unsettled = unsettled();
+    auto made = on.attach_receiver(std::move(o));
     if (!made)
         return unexpected{made.error()};
     return *made;
@@ -174,7 +175,7 @@ void receiver_core::on_event(engine::event const& e)
         if (auto* const d = record())
             d->on_part();
         return;
-    case kind::delivery_aborted: return on_aborted(*e.incoming);
+    case kind::delivery_aborted: return on_aborted(*e.incoming, e.final);
     case kind::delivery_settled:
         if (auto* const d = record(); d && e.final)
             d->on_settled_by_peer();
@@ -202,9 +203,19 @@ void receiver_core::on_delivery(engine::incoming_delivery& d)
     backlog_.push_back(&d);
 }
 
-/// The peer gave a streamed delivery up: its reader learns it, and the engine has it back.
-void receiver_core::on_aborted(engine::incoming_delivery& d)
+/// The peer gave a delivery up. Of one that is read as it comes the reader learns it, and the
+/// engine has it back. Of any other nobody has known: it costs none of the credit that was given by
+/// hand for a message.
+void receiver_core::on_aborted(engine::incoming_delivery& d, bool unknown)
 {
+    if (unknown) {
+        tally_.add(tally::got_aborted);
+        if (d.resumed())
+            forget_away(d.tag());
+        else if (window_ == 0 && drainers_.empty() && !abandoned() && !ended())
+            engine()->add_credit(1);
+        return;
+    }
     if (auto* const record = static_cast<delivery_core*>(d.context))
         record->on_part(make_error_code(sluice::error::delivery_aborted));
     std::erase(backlog_, &d);

@@ -67,7 +67,8 @@ private:
                && options_.source.expiry_policy == "never";
     }
     void on_lost() override;
-    bytes unsettled(bool& incomplete) const;
+    bytes unsettled();
+    void forget_away(bytes_view tag);
     void keep_or_stale(delivery_core& d, bool stale);
     std::uint32_t drop_untaken();
     void come_back();
@@ -85,7 +86,7 @@ private:
         return std::static_pointer_cast<receiver_core>(shared_from_this());
     }
     void on_delivery(engine::incoming_delivery& d);
-    void on_aborted(engine::incoming_delivery& d);
+    void on_aborted(engine::incoming_delivery& d, bool unknown);
     void tell(engine::incoming_delivery& d, raw_value state);
     delivery_core* make_record(engine::incoming_delivery& d);
     void count_arrival(delivery_core const& d);
@@ -122,6 +123,7 @@ private:
     request_list drainers_;
     std::uint32_t window_ = 0;       // automatic credit, as the user wants it; 0: by hand
     std::uint32_t by_hand_ = 0;      // what was left of it when the link was lost
+    bool by_hand_is_due_ = false;    // and has not been granted again
     std::uint64_t after_drain_ = 0;  // credit asked for while a drain is on, as a flow_request's
     bool drain_taken_back_ = false;  // by credit 0 while it is on
 };

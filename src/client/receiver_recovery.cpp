@@ -65,13 +65,14 @@ std::uint32_t receiver_core::drop_untaken()
 
 void receiver_core::on_lost()
 {
-    if (engine() && window_ == 0)
+    if (engine() && window_ == 0 && !by_hand_is_due_)
         by_hand_ = drainers_.empty() || drain_taken_back_ ? engine()->credit() : 0;
     auto const streams = streamed();
     auto again =
         std::erase_if(backlog_, [streams](auto const* d) { return streams || !d->settled(); });
     move_to_inbox(true);
     again += drop_untaken();
+    by_hand_is_due_ = true;
     if (window_ == 0)  // the credit that they came by is still the user's wish
         by_hand_ += static_cast<std::uint32_t>(again);
     for (auto* d = records_; d;) {
@@ -84,23 +85,34 @@ void receiver_core::on_lost()
     }
 }
 
-/// What users hold, with the outcome where they have given one. As much as fits: the rest is stale.
-bytes receiver_core::unsettled(bool& incomplete) const
+/// What users hold, with the outcome where they have given one. As much as fits: the rest is stale,
+/// and comes again. An incomplete map would do no better: its sender would have to hold back all
+/// that is new, and could not tell what is missing from what is settled. [2.7.3]
+bytes receiver_core::unsettled()
 {
     constexpr std::byte null[]{std::byte{0x40}};
     auto const room = unsettled_room();
     bytes out;
     map_writer map{out};
-    for (auto* d = records_; d; d = d->next_record) {
+    for (auto* d = records_; d;) {
+        auto* const next = d->next_record;
         auto const state = d->stated ? d->stated_outcome() : raw_value{};
-        if (out.size() + d->tag.size + state.encoded.size() + 8 > room) {
-            incomplete = true;
-            break;
-        }
-        map.add(d->tag.view(), state.empty() ? raw_value{null} : state);
+        if (out.size() + d->tag.size + state.encoded.size() + 8 > room)
+            keep_or_stale(*d, true);
+        else
+            map.add(d->tag.view(), state.empty() ? raw_value{null} : state);
+        d = next;
     }
     map.finish();
     return out;
+}
+
+/// Its sender will not send it again.
+void receiver_core::forget_away(bytes_view tag)
+{
+    for (auto* r = records_; r; r = r->next_record)
+        if (r->away && std::ranges::equal(r->tag.view(), tag))
+            return keep_or_stale(*r, true);
 }
 
 /// Credit as the user left it, and what is needed for the peer to send again what it knows of.
@@ -122,6 +134,7 @@ void receiver_core::come_back()
     else if (by_hand_ + expected > 0)
         engine()->set_credit(by_hand_ + expected);
     by_hand_ = 0;
+    by_hand_is_due_ = false;
     if (!drainers_.empty() && !drain_taken_back_)
         engine()->drain();
     if (abandoned())

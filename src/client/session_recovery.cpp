@@ -28,6 +28,8 @@ void session_core::begin_again()
 {
     auto const self = shared_from_this();
     auto made = connection_->engine().begin(to_engine());
+    if (!made && made.error() == sluice::error::connection_not_open)
+        return;  // it has ended again, and the event that says so comes next
     if (!made)
         return on_ended(make_failure(made.error(), "no session on the connection that came back"
                                                        + connection_->why_too_large(made.error())));

@@ -379,14 +379,18 @@ void delivery_inbox::abort(receiver& link, incoming_delivery& d)
     auto const announced = link.streamed_begun_ == &d;
     link.streamed_begun_ = nullptr;
     d.noted_ = announced;
-    if (announced && !d.dropped_)
+    if (d.dropped_) {
+        link.let_go(d);
+    } else {
+        if (!announced)  // its owner has nothing of it to settle
+            link.part_with(d);
         session_.emit({.kind = event_kind::delivery_aborted,
+                       .final = !announced,
                        .code = make_error_code(error::delivery_aborted),
                        .session = &session_,
                        .link = &link,
                        .incoming = &d});
-    else
-        link.let_go(d);
+    }
     link.check_drained();
 }
 

@@ -168,6 +168,16 @@ void receiver::let_go(incoming_delivery& d)
     top_up();
 }
 
+/// As let_go(), but for the final event, which tells of it.
+void receiver::part_with(incoming_delivery& d)
+{
+    discard_body(d);
+    if (held_ > 0)
+        --held_;
+    here_.remove(d);
+    top_up();
+}
+
 namespace {
 
 bool says_outcome(raw_value state) noexcept

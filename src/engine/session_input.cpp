@@ -309,11 +309,7 @@ void session::settle_incoming(disposition const& what)
             return r.let_go(d);  // its owner was done with it when it was half here
         d.state_ = *incoming_table.next(d.state_, incoming_event::peer_settles);
         if (answered) {  // the owner waits for this and is done with it
-            r.discard_body(d);
-            if (r.held_ > 0)
-                --r.held_;
-            r.here_.remove(d);
-            r.top_up();
+            r.part_with(d);
         }
         d.noted_ = !answered;
         emit({.kind = event_kind::delivery_settled,

@@ -272,7 +272,7 @@ void attach_consumer(request& r)
                            .when = expiry_of(r.from.expiry_policy),
                            .timeout = r.from.timeout});
     if (r.before && r.before->from == found)
-        made->resume(std::move(r.before), r.asked().unsettled);
+        made->resume(std::move(r.before), r.asked().unsettled, r.asked().incomplete_unsettled);
     accept(r, std::move(made));
     if (r.before)
         r.before->expire();  // it was another queue's

@@ -61,7 +61,7 @@ entry consumer::release(lent& l) noexcept
 
 bool consumer::has_room() const
 {
-    return attached_ && !ended() && !held_up_ && sender_.free_credit() > 0
+    return attached_ && !incomplete_ && !ended() && !held_up_ && sender_.free_credit() > 0
            && count_ < owner().core().options().unsettled_max && owner().has_room();
 }
 
@@ -172,10 +172,12 @@ void consumer::on_attached()
         auto const before = std::move(before_);
         for (auto& r : before->unsettled) {
             auto const it = known.find(r.tag);
-            if (it == known.end())
-                from_->give_back(std::move(r.what));  // the peer has never had it, or forgot it
-            else
+            if (it != known.end())
                 resume_one(r, it->second);
+            else if (incomplete_)
+                not_listed_.push_back(std::move(r));
+            else
+                from_->give_back(std::move(r.what));  // the peer has never had it, or forgot it
         }
     }
     more();
@@ -300,6 +302,7 @@ void consumer::on_ended(ending how)
             what.message->count_failure();
         from_->give_back(std::move(what));
     }
+    for (auto& r : not_listed_) from_->give_back(std::move(r.what));
 }
 
 /// What was not begun is for anybody; what the peer may have waits for the link to come back.
@@ -321,11 +324,15 @@ void consumer::suspend(ending how)
         bytes tag(d->tag().begin(), d->tag().end());
         s->unsettled.push_back({.tag = std::move(tag), .what = release(*first_)});
     }
+    std::ranges::move(not_listed_, std::back_inserter(s->unsettled));
+    not_listed_.clear();
     owner().core().suspend(std::move(s));
 }
 
-void consumer::resume(std::unique_ptr<suspended> before, raw_value remote_unsettled)
+void consumer::resume(std::unique_ptr<suspended> before, raw_value remote_unsettled,
+                      bool incomplete)
 {
+    incomplete_ = incomplete;
     before_ = std::move(before);
     remote_unsettled_.assign(remote_unsettled.encoded.begin(), remote_unsettled.encoded.end());
 }

@@ -34,7 +34,9 @@ public:
     ~consumer() override;
 
     /// What an earlier link of this name had not settled; sent again once attached. [2.6.13]
-    void resume(std::unique_ptr<suspended> before, raw_value remote_unsettled);
+    /// @param incomplete the peer has more than it lists: it will attach once more, and until then
+    ///        nothing new is sent, and what it does not list stays as it is [2.7.3]
+    void resume(std::unique_ptr<suspended> before, raw_value remote_unsettled, bool incomplete);
 
     /// The transaction that had the last word is committed.
     void settle_held(lent& l, engine::outcome_kind kind, raw_value state);
@@ -82,6 +84,8 @@ private:
     bool draining_ = false;
     std::unique_ptr<suspended> before_;
     bytes remote_unsettled_;  // an encoded map
+    bool incomplete_ = false;
+    std::vector<remembered> not_listed_;  // in a map that is incomplete
 };
 
 }  // namespace sluice::node::detail

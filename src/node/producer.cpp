@@ -41,6 +41,8 @@ void producer::on_event(engine::event const& e)
 {
     if (e.kind == engine::event_kind::delivery)
         return take(*e.incoming);
+    if (e.kind == engine::event_kind::delivery_aborted && to_ && to_->withholds())
+        to_->grant_credit();
     if (e.kind == engine::event_kind::delivery_settled) {
         auto const tag = e.incoming->tag();
         accepted_.erase(bytes(tag.begin(), tag.end()));

@@ -178,7 +178,8 @@ TEST_F(Inbox, DropsADeliveryThatIsAbortedWhileItWaits)
     peer.send(transfer{.aborted = true});
     first(*a, "next");
     take(0);
-    EXPECT_EQ(peer.events(), "delivery(A 0 '0123456789') delivery(A 2 'next')");
+    EXPECT_EQ(peer.events(), "delivery(A 0 '0123456789') delivery_aborted(A delivery_aborted 1) "
+                             "delivery(A 2 'next')");
     EXPECT_EQ(peer.wire().find("disposition"), std::string::npos);
 }
 

@@ -299,7 +299,7 @@ TEST_F(ReceiverCredit, ComesBackFromDeliveriesThatAreAborted)
     peer.send(engine_peer::first_frame(0, true), "ab");
     peer.send(transfer{.delivery_id = delivery_number{0}, .aborted = true}, "zz");
     peer.send(engine_peer::first_frame(1), "cd");
-    EXPECT_EQ(peer.events(), "delivery(R 1 'cd')");
+    EXPECT_EQ(peer.events(), "delivery_aborted(R delivery_aborted 0) delivery(R 1 'cd')");
     auto const flows = peer.wire();
     EXPECT_EQ(flows.find("disposition"), std::string::npos) << flows;
     std::ignore = r->settle(*peer.deliveries.at(0));

@@ -68,7 +68,7 @@ TEST_F(Deliveries, ThatAreAbortedAreNeverSeenAndNotAnswered)
     peer.send(engine_peer::first_frame(0, true), "ab");
     peer.send(transfer{.delivery_id = delivery_number{0}, .aborted = true}, "zz");
     peer.send(engine_peer::first_frame(1), "cd");
-    EXPECT_EQ(peer.events(), "delivery(R 1 'cd')");
+    EXPECT_EQ(peer.events(), "delivery_aborted(R delivery_aborted 0) delivery(R 1 'cd')");
     EXPECT_EQ(peer.wire(), "");
     EXPECT_EQ(r.delivery_count(), sequence_number{2});
     EXPECT_EQ(r.held(), 1u);
@@ -82,7 +82,7 @@ TEST_F(Deliveries, ThatAreAbortedInTheirFirstFrameAreNeverSeen)
     t.aborted = true;
     peer.send(t, "zz");
     peer.send(engine_peer::first_frame(1), "cd");
-    EXPECT_EQ(peer.events(), "delivery(R 1 'cd')");
+    EXPECT_EQ(peer.events(), "delivery_aborted(R delivery_aborted 0) delivery(R 1 'cd')");
     EXPECT_EQ(r.held(), 1u);
 }
 

@@ -353,6 +353,49 @@ TEST(NodeRecovery, AReceiverThatIsBackGetsNoTagTwice)
     EXPECT_EQ(n.node.read("q")->length, 0u);
 }
 
+// "On receipt of an incomplete unsettled map a sending endpoint MUST NOT send any new deliveries."
+// [2.7.3]
+TEST(NodeRecovery, AMapThatIsIncompleteProvesNothingOfWhatItLacksAndNothingNewIsSent)
+{
+    node_rig n;
+    auto c = n.client();
+    c->sender("s");
+    auto const attach = [&](bytes_view map, bool incomplete) {
+        c->receiver("r", "q", [&](sluice::attach& a, source& s, target&) {
+            s.expiry_policy = "never";
+            a.unsettled = {map};
+            a.incomplete_unsettled = incomplete;
+        });
+    };
+    attach({}, false);
+    std::ignore = c->wire();
+    c->credit("r", 10);
+    std::vector<bytes> tags;
+    for (auto const* const text : {"one", "two"}) {
+        c->deliver("s", text);
+        std::ignore = c->wire();
+        auto const tag = c->last<transfer>().delivery_tag.value();
+        tags.emplace_back(tag.begin(), tag.end());
+    }
+    c->detach_link("r", false);
+    c->deliver("s", "new");
+    std::ignore = c->wire();
+    attach(map_of(tags[0], encoded_accepted), true);
+    c->credit("r", 10);
+    auto const first = c->wire();
+    EXPECT_EQ(first.find("'two'"), std::string::npos) << first;
+    EXPECT_EQ(first.find("'new'"), std::string::npos) << first;
+    EXPECT_EQ(n.node.read("q")->length, 2u);
+    c->detach_link("r", false);
+    std::ignore = c->wire();
+    attach(map_of(tags[1], encoded_accepted), false);
+    c->credit("r", 10);
+    auto const second = c->wire();
+    EXPECT_EQ(second.find("'two'"), std::string::npos) << second;
+    EXPECT_NE(second.find("'new'"), std::string::npos) << second;
+    EXPECT_EQ(n.node.read("q")->length, 1u);
+}
+
 // Detached first, and then the connection is cut: the session-end that its time-out runs from is
 // never said.
 TEST(NodeRecovery, ALinkThatIsAwayExpiresAfterItsConnectionWasCut)

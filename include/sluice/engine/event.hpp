@@ -48,7 +48,8 @@ enum class event_kind : std::uint8_t {
     aborted,   ///< outgoing: ended by an aborted frame, withdrawn, or its source failed (`code`)
     delivery,  ///< incoming: complete (streamed: begun)
     delivery_part,     ///< incoming, streamed: more octets, or complete
-    delivery_aborted,  ///< incoming, streamed: the peer aborted it
+    delivery_aborted,  ///< incoming: the peer aborted it. `final` if it was not told of before;
+                       ///< else, streamed, it is to be settled. It has used credit either way
     delivery_settled,  ///< incoming: the peer settled it
 
     flow_mismatch,  ///< tolerant session: the peer's next-outgoing-id (`actual`) is not `expected`

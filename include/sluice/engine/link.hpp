@@ -36,6 +36,9 @@ public:
     sluice::attach const& remote_attach() const noexcept { return remote_; }
     bool has_remote_attach() const noexcept { return !remote_bytes_.empty(); }
 
+    /// Its end was reported, by link_detached or session_ended, or is by an event that waits.
+    bool over() const noexcept { return reported_; }
+
     /// Answers the peer's attach (listener). `options.name` is ignored: it is the peer's.
     /// @returns error::invalid_state unless the peer's attach waits for its answer;
     /// error::handle_max_exceeded; error::too_large, if the answer fits no frame of the peer's.

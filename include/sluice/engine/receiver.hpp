@@ -78,6 +78,7 @@ private:
     bool fits(raw_value state) const noexcept;
     void check_drained();
     void let_go(incoming_delivery& delivery);
+    void part_with(incoming_delivery& delivery);
     void discard_body(incoming_delivery& delivery);
 
     incoming_delivery::list here_;
