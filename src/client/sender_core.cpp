@@ -162,18 +162,16 @@ void sender_core::queue(send_request& s)
     if (core().away() && engine::kind_of({s.state}) == outcome_kind::transactional)
         return drop(s, make_error_code(sluice::error::transaction_rolled_back),
                     refers_to() + ": the connection was lost, and the transaction with it");
-    if (away() || reason_is_late()) {
-        if (s.stream)
-            s.stream->set_send(&s);
-        sends_.push_back(s);  // fails with the others when the reason is here
-        return;
-    }
+    if (away() || reason_is_late())
+        return keep(s);
     if (!hold(s))
         hand_over(s);
 }
 
 void sender_core::hand_over(send_request& s)
 {
+    if (engine()->over())
+        return keep(s);
     if (auto const failed = put(s, false))
         return drop(s, failed, refers_to());
     sends_.push_back(s);

@@ -78,6 +78,7 @@ private:
     void release_held();
     void forget_held(send_request& s);
     void hand_over(send_request& s);
+    void keep(send_request& s);
     void start_time(send_request& s);
     void drop(send_request& s, std::error_code code, std::string what);
     void forget(send_request& s) noexcept;

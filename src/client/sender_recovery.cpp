@@ -9,6 +9,14 @@
 
 namespace sluice::client::detail {
 
+/// It goes on, or fails, with the others when the link is back, or the reason is here.
+void sender_core::keep(send_request& s)
+{
+    if (s.stream)
+        s.stream->set_send(&s);
+    sends_.push_back(s);
+}
+
 /// Answers what cannot come back. @returns true if it did
 bool sender_core::is_lost(send_request& s)
 {
