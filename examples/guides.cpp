@@ -6,6 +6,8 @@
 #include <sluice/client/trace_context.hpp>
 #include <sluice/dispatch/transacted_session.hpp>
 #include <sluice/node/node.hpp>
+#include <sluice/test/fake_peer.hpp>
+#include <sluice/test/memory_network.hpp>
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
@@ -273,6 +275,63 @@ void traced(client::session const& session)
     delivery.accept();
 }
 
+void embedded(client::container& container)
+{
+    // [embed]
+    sluice::node::node node;  // or node{options}: sluice/node/options.hpp
+    node.declare("orders");
+    auto const port = node.listen("127.0.0.1", 0).value();
+    auto const connection = container.connect("amqp://127.0.0.1:" + std::to_string(port));
+    // [embed]
+    expect(node.read("orders").has_value(), "the queue is there");
+    connection.close();
+}
+
+void in_memory(client::container& container)
+{
+    // [in memory]
+    sluice::test::memory_network const network;
+    client::server_handlers handlers;
+    handlers.on_link = [](client::link_request asked) {
+        auto const receiver = asked.accept_receiver();
+        receiver.on_message([receiver](client::delivery d) { d.accept(); });
+    };
+    auto const listener = container.listen("memory", 0, network.server(), handlers);
+    auto const connection =
+        container.connect("amqp://memory:" + std::to_string(listener.port()), network.client());
+    auto const outcome = connection.open_sender("q").send("hello");  // accepted
+    // [in memory]
+    expect(outcome.accepted(), "accepted in memory");
+    connection.close();
+    listener.stop();
+}
+
+void played(client::container& container)
+{
+    client::error_code told;
+    // [played]
+    sluice::test::memory_network const network;
+    sluice::test::fake_peer peer{network};
+    auto connecting = std::async(std::launch::async,
+                                 [&] { return container.connect(peer.url(), network.client()); });
+    peer.open_connection();
+    auto const connection = connecting.get();
+    auto sending =
+        std::async(std::launch::async, [&] { return connection.open_sender("q").send("hello"); });
+    peer.begin_session();
+    peer.attach_link();
+    peer.grant(1, 0);
+    peer.expect<sluice::transfer>();
+    peer.shut();  // and no outcome
+    try {
+        sending.get();
+    } catch (boost::system::system_error const& e) {
+        told = e.code();  // error::outcome_unknown
+    }
+    // [played]
+    expect(told == sluice::error::outcome_unknown, "nobody knows the outcome");
+}
+
 void audited(client::container& container, std::string const& url)
 {
     std::ofstream log{"/dev/null"};
@@ -309,6 +368,9 @@ try {
     server(container);
     traced(session);
     audited(container, url);
+    embedded(container);
+    in_memory(container);
+    played(container);
     connection.close();
     std::cout << "all guides hold\n";
 } catch (std::exception const& e) {

@@ -371,6 +371,8 @@ private:
 ///         sluice::on_recv(jobs, [&](std::optional<job> j) { ... }),
 ///         sluice::on_send(results, r, [&] { ... }),
 ///         sluice::otherwise([&] { ... }));
+///
+/// With g++ 12 lambdas in a `co_await` capture by reference only: it destroys others twice.
 template <class... Cases>
 auto select(Cases... cases)
 {
