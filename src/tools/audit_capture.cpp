@@ -90,7 +90,8 @@ captured_connection::settings capture_audit::settings_of(tcp_segment const& s) c
     if (s.syn)
         out.syn = s.ack ? s.acknowledged - 1 : s.sequence;
     // Where the start is in the capture, it says itself what it is.
-    out.is_amqp = is_server_port(out.server.port) && (!options_.ports.empty() || !s.syn);
+    out.amqp_port = is_server_port(out.server.port);
+    out.is_amqp = out.amqp_port && (!options_.ports.empty() || !s.syn);
     return out;
 }
 

@@ -12,6 +12,8 @@ namespace {
 
 using audit::direction;
 
+constexpr std::size_t early_max = std::size_t{64} * 1024;
+
 enum class beginning : std::uint8_t { too_short, amqp_1, amqp_older, tls, other };
 
 beginning beginning_of(bytes_view octets) noexcept
@@ -66,7 +68,8 @@ void captured_connection::on_data(direction d, bytes_view octets, stamp at)
         report_.collect(*audited_, *checker_, at.packet);
     } else if (is_ == kind::undecided) {
         early_.push_back({.way = d, .octets = {octets.begin(), octets.end()}, .lost = 0, .at = at});
-        decide();
+        early_octets_ += octets.size();
+        decide(early_octets_ > early_max);
     }
 }
 
@@ -82,8 +85,10 @@ void captured_connection::on_lost(direction d, std::uint64_t octets, stamp at)
 }
 
 /// By the first octets of whichever end has sent enough of them.
-void captured_connection::decide()
+/// @param now nothing better will come: where they were lost, the port has to say it
+void captured_connection::decide(bool now)
 {
+    bool lost_start = false;
     for (auto const d : {direction::from_client, direction::from_server}) {
         bytes first;
         bool gap = false;
@@ -94,6 +99,9 @@ void captured_connection::decide()
             first.insert(first.end(), e.octets.begin(), e.octets.end());
         }
         if (first.empty())
+            continue;
+        lost_start |= gap;
+        if (gap && !settings_.is_amqp)
             continue;
         auto const begins = gap ? beginning::other : beginning_of(first);
         if (begins == beginning::too_short)
@@ -109,6 +117,8 @@ void captured_connection::decide()
         }
         break;
     }
+    if (is_ == kind::undecided && now)
+        is_ = lost_start && settings_.amqp_port ? kind::amqp : kind::other;
     if (is_ == kind::undecided)
         return;
     if (is_ == kind::amqp)
@@ -141,7 +151,7 @@ void captured_connection::end(std::string how)
 {
     over_ = true;
     if (is_ == kind::undecided)
-        is_ = kind::other;
+        decide(true);
     if (audited_) {
         checker_->finish(how == "closed" ? audit::ending::complete : audit::ending::cut);
         remark_losses(audited_->number());

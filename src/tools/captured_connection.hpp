@@ -19,6 +19,7 @@ public:
         std::optional<std::uint32_t> syn;  ///< the client's first sequence number, if it was seen
         bool from_start = false;  ///< its first segment, from either side, is in the capture
         bool is_amqp = false;     ///< whatever it begins with
+        bool amqp_port = false;   ///< AMQP's, which counts where the beginning was lost
     };
     captured_connection(settings s, audit_report& report);
 
@@ -43,7 +44,7 @@ private:
 
     void on_data(audit::direction d, bytes_view octets, stamp at) override;
     void on_lost(audit::direction d, std::uint64_t octets, stamp at) override;
-    void decide();
+    void decide(bool now);
     void follow();
     void end(std::string how);
     void remark_losses(std::uint64_t number);
@@ -54,6 +55,7 @@ private:
     std::unique_ptr<audit::checker> checker_;
     std::unique_ptr<audited_connection> audited_;
     std::vector<early> early_;
+    std::size_t early_octets_ = 0;
     audit::time_point now_{};
     kind is_ = kind::undecided;
     bool over_ = false;

@@ -26,14 +26,24 @@ std::uint64_t tcp_reassembly::way::position(std::uint32_t sequence) const noexce
     return next + static_cast<std::uint64_t>(std::int64_t{distance});
 }
 
+/// Whether what comes next is on its way still: who should have it has not acknowledged it.
+bool tcp_reassembly::way::is_late() const noexcept
+{
+    return !waiting.empty() && waiting.begin()->first > next && acknowledged
+           && *acknowledged <= next;
+}
+
 void tcp_reassembly::take(direction d, tcp_segment const& s, stamp at)
 {
     auto& mine = of(d);
     auto& theirs = of(audit::opposite(d));
     auto const first = s.sequence + (s.syn ? 1 : 0);
     mine.start(first);
-    if (s.ack)
+    if (s.ack) {
         theirs.start(s.acknowledged);
+        auto const to = theirs.position(s.acknowledged);
+        theirs.acknowledged = std::max(theirs.acknowledged.value_or(to), to);
+    }
     auto const from = mine.position(first);
     if (s.length != 0) {
         auto needs = s.ack ? theirs.position(s.acknowledged) : 0;
@@ -143,7 +153,7 @@ void tcp_reassembly::lose(direction d, std::uint64_t to, stamp at)
 bool tcp_reassembly::lose_patience(direction d, stamp now)
 {
     auto& w = of(d);
-    if (w.waiting.empty())
+    if (w.waiting.empty() || (w.is_late() && w.waiting_octets <= waiting_max))
         return false;
     if (!w.stalled_since)
         w.stalled_since = now.time;

@@ -38,9 +38,10 @@ struct tcp_counters {
 /// Puts segments in order, each way, and both ways against each other: what one end sent after it
 /// had received something (its acknowledgement says so) comes after that.
 ///
-/// A gap is lost, and not late, when it is still there after `patience_packets` packets of this
-/// connection or `patience` of time, or when more than `waiting_max` octets wait behind it. Memory
-/// is bounded by that.
+/// A gap is late for as long as its receiver does not acknowledge what it should have been. It is
+/// lost, for the capture, when it is acknowledged (or nobody's acknowledgements are in the capture)
+/// and still there after `patience_packets` packets of this connection or `patience` of time, or
+/// when more than `waiting_max` octets wait behind it. Memory is bounded by that.
 class tcp_reassembly {
 public:
     static constexpr unsigned patience_packets = 64;
@@ -74,6 +75,7 @@ private:
         std::uint64_t highest = 0;  ///< behind the last octet seen
         std::map<std::uint64_t, segment> waiting;
         std::size_t waiting_octets = 0;
+        std::optional<std::uint64_t> acknowledged;  ///< by the other end, as far as was seen
         unsigned stalled_packets = 0;
         std::optional<audit::time_point> stalled_since;
         std::optional<std::uint64_t> end;
@@ -81,6 +83,7 @@ private:
 
         void start(std::uint32_t sequence) noexcept;
         std::uint64_t position(std::uint32_t sequence) const noexcept;
+        bool is_late() const noexcept;
     };
 
     way& of(audit::direction d) noexcept { return ways_[static_cast<std::size_t>(d)]; }

@@ -7,6 +7,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <tuple>
+
 namespace sluice::tools {
 namespace {
 
@@ -144,6 +147,50 @@ TEST(AuditCapture, ChecksEachOctetOnceInItsPlaceWhateverComesLateOrTwice)
     EXPECT_THAT(o.summary,
                 HasSubstr("client->server: 1 TCP segments retransmitted, 1 out of order"));
     EXPECT_THAT(o.summary, Not(HasSubstr("missing")));
+}
+
+TEST(AuditCapture, KnowsAConnectionWhoseFirstOctetsComeLate)
+{
+    for (auto const port : {std::uint16_t{5672}, std::uint16_t{31999}}) {
+        capture_file file;
+        tcp_talk t{file, {1, 40000}, {2, port}};
+        t.handshake();
+        auto const pieces = conversation(0);
+        auto const& header = pieces[0].octets;
+        auto const first = t.sent(client, bytes(header.begin(), header.begin() + 2));
+        t.say(client, bytes(header.begin() + 2, header.begin() + 5));
+        file.now_us += 1'000'000;
+        t.say(client, bytes(header.begin() + 5, header.end()));
+        file.now_us += 1'000'000;
+        file.add(first);  // it was lost on its way, and is sent again
+        play(t, {pieces.begin() + 1, pieces.end()});
+        t.finish();
+        auto const o = audited(file);
+        EXPECT_THAT(o.findings, HasSubstr(audit::testing::stale_flow_finding));
+        EXPECT_THAT(o.summary, HasSubstr("client->server: 0 TCP segments retransmitted, 1 out of"));
+        EXPECT_THAT(o.summary, Not(HasSubstr("missing")));
+        EXPECT_EQ(o.status, audit_status::findings);
+    }
+}
+
+TEST(AuditCapture, TakesTheWordOfThePortWhereBothBeginningsAreLost)
+{
+    for (auto const port : {std::uint16_t{5672}, std::uint16_t{31999}}) {
+        capture_file file;
+        tcp_talk t{file, {1, 40000}, {2, port}};
+        t.handshake();
+        auto pieces = conversation(1);
+        for (auto const way : {client, server}) {
+            auto const first = std::ranges::find(pieces, way, &audit::testing::piece::way);
+            std::ignore = t.sent(way, first->octets);
+            pieces.erase(first);
+        }
+        play(t, pieces);
+        t.finish();
+        auto const o = audited(file);
+        EXPECT_EQ(o.findings, "");
+        EXPECT_EQ(o.status, port == 5672 ? audit_status::clean : audit_status::could_not_run);
+    }
 }
 
 TEST(AuditCapture, ReportsNothingThatALossInTheCaptureMayHaveCaused)

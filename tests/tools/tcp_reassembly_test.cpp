@@ -62,6 +62,8 @@ protected:
                    .payload = octets(data),
                    .length = length != 0 ? length : static_cast<std::uint32_t>(data.size())});
     }
+    /// Nothing but that it has received `got`.
+    void acknowledge(direction d, std::uint32_t got) { say(d, 0, "", got); }
     void fin(direction d, std::uint32_t at, std::uint32_t got)
     {
         bool const up = d == client;
@@ -130,6 +132,7 @@ TEST_F(Reassembly, TakesAGapForLostOnlyAfterAWhile)
     handshake();
     say(client, 0, "ab");
     say(client, 5, "fg");
+    acknowledge(server, 7);
     pass(tcp_reassembly::patience - std::chrono::milliseconds{1});
     say(client, 7, "h");
     EXPECT_EQ(text(), "c:ab");
@@ -145,11 +148,37 @@ TEST_F(Reassembly, TakesAGapForLostAfterManyPackets)
 {
     handshake();
     say(client, 1, "b");
+    acknowledge(server, 2);
     for (unsigned i = 0; i != tcp_reassembly::patience_packets; ++i)
         say(server, i, "s");  // goes on, for it needs nothing of the client
     EXPECT_EQ(text().substr(0, 3), "s:s");
     say(server, tcp_reassembly::patience_packets, "s");
     EXPECT_EQ(tcp_->counters(client).lost, 1u);
+}
+
+TEST_F(Reassembly, WaitsForWhatItsReceiverHasNotAcknowledgedEither)
+{
+    handshake();
+    say(client, 2, "cd");  // what is before it was lost on its way here
+    for (unsigned i = 0; i != 2 * tcp_reassembly::patience_packets; ++i) acknowledge(server, 0);
+    pass(4 * tcp_reassembly::patience);
+    say(client, 4, "ef");
+    EXPECT_EQ(text(), "");
+    say(client, 0, "ab");
+    say(server, 0, "xyz", 6);
+    EXPECT_EQ(text(), "c:abcdef s:xyz");
+    EXPECT_EQ(tcp_->counters(client).lost, 0u);
+    EXPECT_EQ(tcp_->counters(client).out_of_order, 1u);
+}
+
+TEST_F(Reassembly, DoesNotWaitForAcknowledgementsWhereTheCaptureHasOneWayOnly)
+{
+    packet(client, {.sequence = client_first - 1, .syn = true});
+    say(client, 0, "ab");
+    say(client, 5, "fg");
+    pass(tcp_reassembly::patience + std::chrono::milliseconds{1});
+    say(client, 7, "h");
+    EXPECT_EQ(text(), "c:ab c lost 3 c:fgh");
 }
 
 TEST_F(Reassembly, BoundsWhatWaits)
