@@ -13,6 +13,8 @@ constexpr std::array<std::string_view, 8> known{"EXTERNAL",    "SCRAM-SHA-512", 
                                                 "SCRAM-SHA-1", "OAUTHBEARER",   "XOAUTH2",
                                                 "PLAIN",       "ANONYMOUS"};
 
+constexpr std::string_view needs = " needs ";  // in a remark
+
 bool contains(std::span<std::string const> names, std::string_view name)
 {
     return std::ranges::find(names, name) != names.end();
@@ -83,6 +85,12 @@ std::string advice(sasl_preference const& p, std::span<std::string const> offere
         return "; EXTERNAL is offered over TLS, and to who shows a certificate (tls.cert_file)";
     if (contains(p.wanted, "ANONYMOUS"))
         return "; give a user and a password if the peer wants them";
+    // Of who asked for a mechanism by its name and did not give what it needs.
+    if (auto const at = p.remark.find(needs); at != p.remark.npos) {
+        auto const from = at + needs.size();
+        auto const to = std::min(p.remark.find(';', from), p.remark.size());
+        return "; give " + p.remark.substr(from, to - from) + ", or let the peer offer another one";
+    }
     return "; leave the credentials out, or let the peer offer another one";
 }
 

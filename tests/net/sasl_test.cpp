@@ -146,6 +146,20 @@ TEST(SaslChoice, WhatWouldHelpIsNamed)
     EXPECT_THAT(fault, HasSubstr("give a user and a password"));
 }
 
+TEST(SaslChoice, NobodyIsToldToLeaveOutWhatWasNotGiven)
+{
+    auto const told = [](sasl_means const& means, std::string const& asked) {
+        std::string fault;
+        EXPECT_EQ(sasl_choose(sasl_prefer(means, names{asked}), names{"ANONYMOUS"}, &fault), "");
+        EXPECT_THAT(fault, ::testing::Not(HasSubstr("leave the credentials out"))) << asked;
+        return fault;
+    };
+    for (auto const* const name : {"PLAIN", "SCRAM-SHA-256"})
+        EXPECT_THAT(told({}, name), HasSubstr("; give a user and a password, or let the peer"));
+    EXPECT_THAT(told({}, "OAUTHBEARER"), HasSubstr("; give a source of tokens, or let the peer"));
+    EXPECT_THAT(told({.token = true}, "XOAUTH2"), HasSubstr("; give a user beside the token, or"));
+}
+
 TEST(SaslChoice, NamesAreComparedExactly)
 {
     EXPECT_EQ(sasl_choose(sasl_prefer(with_password), names{"plain", "PLAIN2"}), "");
