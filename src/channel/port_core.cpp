@@ -186,9 +186,12 @@ void port_core::end(operation_id id, handle_key k, protocol::ending how, std::un
     if (ended_)
         return fail(o, end_code_, 0, end_text_);
     auto& h = handles_.at(k);
-    if (h.gone)
-        return how == protocol::ending::stop ? finish(o, {.what = came::done})
-                                             : fail(o, h.gone, 0, h.why_gone);
+    if (h.gone) {
+        auto const done_before =
+            how == protocol::ending::stop
+            || (how == protocol::ending::destroy && h.gone == errc::channel_destroyed);
+        return done_before ? finish(o, {.what = came::done}) : fail(o, h.gone, 0, h.why_gone);
+    }
     if (how == protocol::ending::stop) {
         o.sent = true;  // it does not end with the others
         fail_handle(h, make_error_code(errc::channel_stopped), {});

@@ -84,7 +84,9 @@ void port_core::open_failed(operation& o, protocol::done const& r)
     auto const code = code_of(r.status);
     h.opening = 0;
     auto const again = h.incarnation != 0;
-    fail(o, code, 0, r.text);
+    // The node's text for a channel that was never there says no more than the code's own.
+    auto const same = r.status == status::not_found && !again;
+    fail(o, code, 0, same ? std::string{} : r.text);
     if (again)
         fail_handle(h, code, r.text);
 }
@@ -96,10 +98,14 @@ void port_core::end_answered(operation& o, protocol::done const& r)
                          || (o.how == ending::close && r.status == status::closed)
                          || (o.how == ending::destroy
                              && (r.status == status::destroyed || r.status == status::not_found));
-    if (is_done)
-        finish(o, {.what = came::done});
-    else
-        fail(o, code_of(r.status), 0, r.text);
+    if (!is_done)
+        return fail(o, code_of(r.status), 0, r.text);
+    auto const key = o.parts.front().handle;
+    auto const destroyed = o.how == ending::destroy;
+    finish(o, {.what = came::done});
+    // So that it stays destroyed, whatever is done with the handle afterwards.
+    if (auto const it = handles_.find(key); destroyed && it != handles_.end() && !it->second.gone)
+        fail_handle(it->second, make_error_code(errc::channel_destroyed), {});
 }
 
 void port_core::on(protocol::done const& r)

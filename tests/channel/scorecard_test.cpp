@@ -191,6 +191,9 @@ TEST_F(Scorecard, DestroyEndsEveryoneAndALateSendDoesNotBringItBack)
     EXPECT_EQ(error_of([&] { b.recv(); }), errc::channel_destroyed);
     auto const anew = sluice::channel<int>::open(left, "c", {.capacity = 7});
     EXPECT_EQ(error_of([&] { a.send(3); }), errc::channel_destroyed);
+    b.stop();
+    b.destroy();
+    EXPECT_EQ(error_of([&] { b.send(3); }), errc::channel_destroyed) << "not stopped";
     EXPECT_EQ(anew.size(), 0U);
 }
 
@@ -224,6 +227,10 @@ TEST_F(Scorecard, OptionsAreCheckedAgainstTheChannelThatExists)
               errc::mismatch);
     EXPECT_EQ(error_of([&] { sluice::channel<int>::open(right, "d", {.create = false}); }),
               errc::not_found);
+    auto const none = what_of([&] { sluice::channel<int>::open(right, "d", {.create = false}); });
+    EXPECT_NE(none.find("channel 'd': there is no channel of that name"), std::string::npos)
+        << none;
+    EXPECT_EQ(none.find("'d'"), none.rfind("'d'")) << none;
 }
 
 TEST_F(Scorecard, AtMostOnceRefusesWhatNeedsAcknowledgements)
