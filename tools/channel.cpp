@@ -21,6 +21,7 @@ CLI::App& add_one(CLI::App& channel, action& chosen, std::shared_ptr<settings> c
     auto& one = *channel.add_subcommand(name, what);
     one.add_option("NAME", s->name, "the channel's")->required();
     s->peer.add_to(one);
+    one.get_option("URL")->required();
     one.add_option("--codec", s->codec, "what its values are called; they go as they are")
         ->check(CLI::IsMember({"text", "json", "bytes"}))
         ->capture_default_str();

@@ -1,5 +1,6 @@
 // `sluice recv`: messages to standard output or files.
 #include "command.hpp"
+#include "tools/option_text.hpp"
 #include "tools/receiving.hpp"
 
 #include <fmt/format.h>
@@ -93,6 +94,7 @@ void add_recv(CLI::App& program, action& chosen)
                                                                     {"none", answer::none}};
             s->ack = answers.at(s->answer_name);
             choose_output(*s);
+            check_string("--selector", s->selector);
             return run_recv(*s);
         };
     });

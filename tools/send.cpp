@@ -73,6 +73,16 @@ void fill_sections(settings const& s, outgoing_sections& to)
     set(to.properties.reply_to, s.reply_to);
     set(to.properties.content_type, s.content_type);
     set(to.properties.group_id, s.group);
+    for (auto const& [option, text] :
+         std::initializer_list<std::pair<char const*, std::string const&>>{
+             {"--subject", s.subject},
+             {"--to", s.to},
+             {"--reply-to", s.reply_to},
+             {"--group-id", s.group},
+             {"--correlation-id", s.correlation_id},
+             {"--message-id", to.message_id}})
+        check_string(option, text);
+    check_symbol("--content-type", s.content_type);
     if (!s.correlation_id.empty())
         to.properties.correlation_id = s.correlation_id;
     if (s.durable)

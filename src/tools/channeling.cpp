@@ -12,6 +12,7 @@
 
 #include <cstdio>
 #include <span>
+#include <stdexcept>
 #include <system_error>
 
 namespace sluice::tools {
@@ -27,6 +28,20 @@ constexpr char json_name[] = "json";
 constexpr char bytes_name[] = "bytes";
 constexpr char any_name[] = "";
 
+/// What is wrong is told in the words of the command line.
+template <class Codec>
+sluice::channel<std::string, Codec> opened(client::connection const& on, channel_settings const& s)
+{
+    try {
+        return sluice::channel<std::string, Codec>::open(on, s.name, s.options);
+    } catch (boost::system::system_error const& e) {
+        if (e.code() != make_error_code(channels::errc::not_found))
+            throw;
+        throw std::runtime_error{
+            fmt::format("there is no channel '{}'; make it with --capacity N", s.name)};
+    }
+}
+
 /// A channel of any codec, opened.
 template <class F>
 int with_channel(channel_settings const& s, F f)
@@ -34,8 +49,7 @@ int with_channel(channel_settings const& s, F f)
     auto const container = s.peer.container();
     auto const connection = container->connect(s.peer.url, s.peer.connection());
     auto const run = [&]<char const * Name>() {
-        auto const c =
-            sluice::channel<std::string, as_text<Name>>::open(connection, s.name, s.options);
+        auto const c = opened<as_text<Name>>(connection, s);
         auto const status = f(c);
         c.stop();
         return status;

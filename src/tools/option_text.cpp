@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <stdexcept>
 
@@ -96,6 +97,19 @@ std::pair<std::string, value> parse_property(std::string_view text)
         throw std::invalid_argument{fmt::format(
             "property '{}' is not UTF-8, as strings of AMQP are", text.substr(0, equals))};
     return {std::string{text.substr(0, equals)}, typed(text.substr(equals + 1))};
+}
+
+void check_string(std::string_view option, std::string_view text)
+{
+    if (!is_utf8(text))
+        throw std::invalid_argument{fmt::format("{} is not UTF-8, as strings of AMQP are", option)};
+}
+
+void check_symbol(std::string_view option, std::string_view text)
+{
+    auto const is_ascii = [](char c) { return static_cast<unsigned char>(c) < 0x80; };
+    if (!std::ranges::all_of(text, is_ascii))
+        throw std::invalid_argument{fmt::format("{} is not ASCII, as symbols of AMQP are", option)};
 }
 
 std::pair<std::string, node::queue_options> parse_queue(std::string_view text,

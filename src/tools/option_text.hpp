@@ -16,6 +16,11 @@ namespace sluice::tools {
 /// @throws std::invalid_argument with a sentence that says what is expected
 std::pair<std::string, value> parse_property(std::string_view text);
 
+/// Holds what stands after an option against what AMQP takes for it.
+/// @throws std::invalid_argument that names `option` unless it is UTF-8, or, for a symbol, ASCII
+void check_string(std::string_view option, std::string_view text);
+void check_symbol(std::string_view option, std::string_view text);
+
 /// Reads "NAME" or "NAME:setting=value,..." with the settings length_max, bytes_max (octets, or
 /// with a unit such as 10MiB), full (reject, withhold) and dead_letter (a queue's name). What is
 /// not said is as in `defaults`. A colon that belongs to the name is written as "%3A".

@@ -10,10 +10,13 @@
 #include "tools/received_file.hpp"
 #include "tools/terminal.hpp"
 
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/io_context.hpp>
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <memory>
 #include <stdexcept>
 #include <vector>
@@ -137,8 +140,12 @@ private:
             return;
         draining_ = true;
         round_ends_ = granted_;
-        auto const drained = drained_ = std::make_shared<std::atomic<bool>>(false);
-        receiver_.async_drain([drained](client::error_code) { *drained = true; });
+        drained_ = false;
+        receiver_.async_drain(
+            boost::asio::bind_executor(here_.get_executor(), [this](client::error_code) {
+                drained_ = true;
+                enough_.emit(boost::asio::cancellation_type::terminal);
+            }));
     }
 
     /// The queue had fewer than the round asked for. A round that was used up begins the next one.
@@ -165,17 +172,46 @@ private:
             return d;
         flush();
         // Nothing can come after a drain that had ended before we began to look.
-        was_drained_ = draining_ && *drained_;
+        run_here();
+        was_drained_ = draining_ && drained_;
         if (was_drained_ && totals_.received == round_ends_)
             return {};
-        auto const patience = was_drained_ ? 1ms : glance;
         try {
-            return receiver_.receive(patience);
+            return draining_ && !was_drained_ ? next_or_drained()
+                                              : receiver_.receive(was_drained_ ? 1ms : glance);
         } catch (boost::system::system_error const& e) {
             if (e.code() != make_error_code(error::timed_out))
                 fail(plain_text(e));
             return {};
         }
+    }
+
+    /// Waits for a message, and no longer than the drain takes: its end withdraws the receive,
+    /// which loses nothing. Both complete on this thread.
+    client::delivery next_or_drained()
+    {
+        std::optional<client::error_code> ended;
+        client::delivery came;
+        receiver_.async_receive(
+            glance, boost::asio::bind_cancellation_slot(
+                        enough_.slot(),
+                        boost::asio::bind_executor(
+                            here_.get_executor(), [&](client::error_code code, client::delivery d) {
+                                ended = code;
+                                came = std::move(d);
+                            })));
+        auto const working = boost::asio::make_work_guard(here_);
+        here_.restart();
+        while (!ended) here_.run_one();
+        if (*ended && *ended != make_error_code(error::operation_aborted))
+            throw boost::system::system_error{*ended};
+        return came;
+    }
+
+    void run_here()
+    {
+        here_.restart();
+        here_.poll();
     }
 
     void take(client::delivery d)
@@ -317,6 +353,8 @@ private:
     recv_settings const& s_;
     terminal out_{stdout, stderr, terminal::when_full::wait};
     message_output output_;
+    boost::asio::io_context here_;             // for this thread, when it waits for two things
+    boost::asio::cancellation_signal enough_;  // of what waits there
     std::unique_ptr<client::container> container_;
     client::connection connection_;
     client::receiver receiver_;
@@ -327,7 +365,7 @@ private:
     bool draining_ = false;
     bool was_drained_ = false;
     std::uint64_t round_ends_ = 0;
-    std::shared_ptr<std::atomic<bool>> drained_;
+    bool drained_ = false;
     recv_totals totals_;
     std::uint64_t octets_ = 0;
     clock::time_point began_;

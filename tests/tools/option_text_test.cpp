@@ -120,5 +120,16 @@ TEST(OptionText, NumbersAreDecimalNotNegativeAndInTheirRange)
     }
 }
 
+TEST(OptionText, TextsThatAMessageCannotHaveAreRefusedByName)
+{
+    check_string("--subject", "tee \xc3\xa4");
+    check_string("--subject", "");
+    check_symbol("--content-type", "text/plain");
+    EXPECT_EQ(fault_of([] { check_string("--subject", "\xff\xfe"); }),
+              "--subject is not UTF-8, as strings of AMQP are");
+    EXPECT_EQ(fault_of([] { check_symbol("--content-type", "text/\xc3\xa4"); }),
+              "--content-type is not ASCII, as symbols of AMQP are");
+}
+
 }  // namespace
 }  // namespace sluice::tools
