@@ -140,6 +140,7 @@ private:
             return;
         draining_ = true;
         round_ends_ = granted_;
+        aborted_before_ = receiver_.counters().aborted;
         drained_ = false;
         receiver_.async_drain(
             boost::asio::bind_executor(here_.get_executor(), [this](client::error_code) {
@@ -153,8 +154,11 @@ private:
     {
         if (!s_.drain || !was_drained_)
             return false;
-        if (totals_.received < round_ends_)
+        // What its sender took back has used the round's credit, too.
+        auto const aborted = receiver_.counters().aborted - aborted_before_;
+        if (totals_.received + aborted < round_ends_)
             return true;
+        granted_ -= std::min(aborted, granted_ - totals_.received);
         draining_ = false;
         return false;
     }
@@ -247,7 +251,8 @@ private:
             to.keep();
         } catch (boost::system::system_error const& e) {
             --totals_.received;
-            --granted_;  // its credit is spent, and another message is wanted
+            if (!s_.drain)
+                --granted_;  // its credit is spent, and another message is wanted
             if (!stop_->requested() && e.code() == make_error_code(error::delivery_aborted))
                 return out_.note("the sender gave a message up; what came of it is dropped");
             throw;
@@ -362,6 +367,7 @@ private:
     std::vector<client::delivery> waiting_;  // to be written, then answered
     std::vector<client::delivery> held_;     // never to be answered
     std::uint64_t granted_ = 0;
+    std::uint64_t aborted_before_ = 0;  // the round
     bool draining_ = false;
     bool was_drained_ = false;
     std::uint64_t round_ends_ = 0;
