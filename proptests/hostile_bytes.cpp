@@ -129,7 +129,7 @@ private:
             return;
         case e::event_kind::delivery_aborted:
             if (!ev.final)
-            std::ignore = ev.incoming->link().settle(*ev.incoming);
+                std::ignore = ev.incoming->link().settle(*ev.incoming);
             return;
         case e::event_kind::delivery_settled:
             if (!ev.final)
