@@ -119,14 +119,16 @@ void connection_audit::on_sender_flow(direction d, link& l, flow const& f)
     }
     auto const expected = l.initial + static_cast<std::uint32_t>(l.count);
     auto wrong = serial_distance(expected, f.delivery_count->value());
-    auto const stated = l.count + wrong;
+    auto stated = l.count + wrong;
     // A delivery of several frames may count from its first or from its last.
     if (wrong == -1 && l.current.open)
         wrong = 0;
     auto const& knows = l.of->sent[index(opposite(d))].receiver_id.last;
     bool const may_drain = l.drain || (l.drain_ended && knows <= l.drain_mark);
-    if (wrong > 0 && may_drain && l.credit.any() && stated <= l.credit.highest()) {
-        l.count = stated;  // the credit was used up without messages
+    // Credit may have all of 32 bits, which a serial number does not tell from a step back.
+    auto const given_back = l.count + (f.delivery_count->value() - expected);
+    if (wrong != 0 && may_drain && l.credit.any() && given_back <= l.credit.highest()) {
+        l.count = stated = given_back;  // the credit was used up without messages
         wrong = 0;
     }
     l.receiver_count.sender_states(wrong);

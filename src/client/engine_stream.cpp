@@ -50,12 +50,9 @@ void engine_stream::run()
         more |= write_some();
         more |= take_unread();
     }
-    auto at = on_turn_end();
-    at = std::min(at, gone_at_);
-    if (stream_ && !waits_to_write_ && !write_shut_)
-        more |= engine_->wants_write();  // what the turn's end has brought
     if (more)
         boost::asio::post(io_->context(), [self] { self->run(); });
+    auto at = std::min(on_turn_end(), gone_at_);
     if (stream_)
         at = std::min(at, engine_->tick(now_));
     running_ = false;
@@ -142,11 +139,16 @@ bool engine_stream::poll_events()
 {
     engine::event e;
     auto any = false;
+    auto const outermost = !std::exchange(in_events_, true);
     while (engine_->poll_event(e)) {
         any = true;
         if (e.kind == engine::event_kind::connection_closed)
             limit_close();  // whether or not the peer reads what there is to say
         on_event(e);
+    }
+    if (outermost) {
+        in_events_ = false;
+        on_events_done();
     }
     return any;
 }

@@ -51,6 +51,10 @@ public:
 
 protected:
     virtual void on_event(engine::event const& e) = 0;
+    /// Events are being told: the engine has taken in more than its owner knows of, credit that the
+    /// peer gave last among it.
+    bool in_events() const noexcept { return in_events_; }
+    virtual void on_events_done() {}
     /// Octets went out: there may be room in the engine's queues.
     virtual void on_written() {}
     /// After everything of a turn. @returns when to be called again at the latest
@@ -90,6 +94,7 @@ private:
     bool held_ = false;
     bool write_shut_ = false;
     bool running_ = false;
+    bool in_events_ = false;
 };
 
 }  // namespace sluice::client::detail

@@ -126,13 +126,16 @@ void receiver_core::apply_credit(std::uint64_t what)
         return;
     auto const mode = what & mode_mask;
     if (mode == set && value_of(what) == 0 && !drainers_.empty()) {
-        // Who does not wait for the drain any more: what is granted next is no part of it.
+        // The drain is taken back: what is granted next is no part of it.
         after_drain_ = 0;
-        drain_taken_back_ = true;
         if (r && !away())
             r->stop_drain();
+        auto const code = make_error_code(sluice::error::operation_aborted);
+        auto const why = make_failure(code, refers_to() + ": drain taken back by credit 0");
+        while (auto* const d = static_cast<drain_request*>(drainers_.pop_front()))
+            d->finish(code, why);
     }
-    if (mode != none && !drainers_.empty() && !drain_taken_back_) {
+    if (mode != none && !drainers_.empty()) {
         // The peer would give it back with the rest.
         after_drain_ = merged(after_drain_, what & ~(flow | echo), value_of(what));
         what &= flow | echo;

@@ -125,7 +125,6 @@ private:
     std::uint32_t by_hand_ = 0;      // what was left of it when the link was lost
     bool by_hand_is_due_ = false;    // and has not been granted again
     std::uint64_t after_drain_ = 0;  // credit asked for while a drain is on, as a flow_request's
-    bool drain_taken_back_ = false;  // by credit 0 while it is on
 };
 
 }  // namespace sluice::client::detail

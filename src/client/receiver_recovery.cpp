@@ -66,7 +66,7 @@ std::uint32_t receiver_core::drop_untaken()
 void receiver_core::on_lost()
 {
     if (engine() && window_ == 0 && !by_hand_is_due_)
-        by_hand_ = drainers_.empty() || drain_taken_back_ ? engine()->credit() : 0;
+        by_hand_ = drainers_.empty() ? engine()->credit() : 0;
     auto const streams = streamed();
     auto again =
         std::erase_if(backlog_, [streams](auto const* d) { return streams || !d->settled(); });
@@ -135,7 +135,7 @@ void receiver_core::come_back()
         engine()->set_credit(by_hand_ + expected);
     by_hand_ = 0;
     by_hand_is_due_ = false;
-    if (!drainers_.empty() && !drain_taken_back_)
+    if (!drainers_.empty())
         engine()->drain();
     if (abandoned())
         close_when_idle();

@@ -253,7 +253,6 @@ void receiver_core::drain_request::execute(connection_core& on)
     link_->window_ = 0;
     link_->by_hand_ = 0;
     link_->after_drain_ = 0;
-    link_->drain_taken_back_ = false;
     if (!link_->away())
         r->drain();
 }

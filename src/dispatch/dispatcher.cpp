@@ -126,6 +126,8 @@ std::vector<consumer> dispatcher::clear_consumers()
 
 void dispatcher::dispatch(consumer const& to, client::delivery d)
 {
+    if (!d)
+        net::throw_error(make_error_code(error::invalid_argument), "dispatch wants a delivery");
     auto const r = to ? registration_of(*to.place_) : registration{};
     runner_->dispatch(r.owner == runner_ ? r.id : 0, std::move(d));
 }

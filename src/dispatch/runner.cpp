@@ -93,6 +93,10 @@ lifecycle runner::state()
 
 std::shared_ptr<place> runner::add(std::shared_ptr<place> p, client::receiver from)
 {
+    if (!p)
+        net::throw_error(make_error_code(error::invalid_argument),
+                         "the consumer is empty: register one that unregister_consumer() or "
+                         "clear_consumers() returned, or a receiver");
     auto const l = hold();
     check_open();
     {
@@ -104,7 +108,7 @@ std::shared_ptr<place> runner::add(std::shared_ptr<place> p, client::receiver fr
         p->id = ++ids_;
         ++p->round;
         p->owner = weak_from_this();
-        if (from) {
+        if (from && from != p->receiver) {
             p->receiver = std::move(from);
             p->stopping = nullptr;
         }

@@ -62,6 +62,8 @@ void runner::on_drained(std::shared_ptr<place> const& p, std::uint64_t round, st
     auto const l = hold();
     if (core_.at() != service::draining || p->round != round || !places_.contains(p->id))
         return;
+    if (why == error::operation_aborted)
+        return;  // by our own credit 0: the echo's answer counts
     if (why == error::timed_out && !p->echo_asked) {
         draining_since_ = clock::now() - options_.drain_timeout;
         return give_up_drains();

@@ -59,9 +59,11 @@ entry consumer::release(lent& l) noexcept
 
 // ---- out
 
-bool consumer::has_room() const
+bool consumer::has_room()
 {
-    return attached_ && !incomplete_ && !ended() && !held_up_ && sender_.free_credit() > 0
+    if (ended() || owner().call_after_events(*this))
+        return false;
+    return attached_ && !incomplete_ && !held_up_ && sender_.free_credit() > 0
            && count_ < owner().core().options().unsettled_max && owner().has_room();
 }
 
@@ -106,20 +108,27 @@ bool consumer::take(entry& e)
     return true;
 }
 
-/// Whatever may be sent now is.
+/// Whatever may be sent now is. Credit may have come behind answers that give messages back, and
+/// those go first: nothing is sent before all that has come in is known.
 void consumer::more()
 {
-    if (ended())
+    if (ended() || owner().call_after_events(*this))
         return;
-    sender_.set_available(static_cast<std::uint32_t>(
-        std::min<std::uint64_t>(from_->ready(), std::numeric_limits<std::int32_t>::max())));
     if (how_.browse) {
         browse();
     } else if (has_room()) {
         from_->line_up(*this);
         from_->dispatch();
     }
+    sender_.set_available(static_cast<std::uint32_t>(
+        std::min<std::uint64_t>(from_->ready(), std::numeric_limits<std::int32_t>::max())));
     answer_drain();
+}
+
+void consumer::get_in_line()
+{
+    if (!how_.browse && has_room())
+        from_->line_up(*this);
 }
 
 void consumer::browse()

@@ -45,13 +45,15 @@ public:
     void on_attached() override;
     void on_event(engine::event const& e) override;
     void on_written() override;
+    void get_in_line() override;
+    void on_events_done() override { more(); }
     void on_room() override { more(); }
     void on_ended(ending how) override;
     bool allowed() const override;
 
     // queue_reader
     std::uint64_t id() const noexcept override { return node_link::id(); }
-    bool has_room() const override;
+    bool has_room() override;
     bool take(entry& e) override;
     bool browses() const noexcept override { return how_.browse; }
     void on_message() override { browse(); }

@@ -40,6 +40,9 @@ public:
     virtual void on_attached() {}
     virtual void on_event(engine::event const& e) = 0;
     virtual void on_written() {}
+    /// See peer::call_after_events(): first one for all, then the other, so that each has its turn.
+    virtual void get_in_line() {}
+    virtual void on_events_done() {}
     /// The connection has fewer deliveries without an answer than when it had too many.
     virtual void on_room() {}
     /// Whether its user may still have it.

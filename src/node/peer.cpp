@@ -187,6 +187,7 @@ void peer::end_link(engine::link& l, ending how)
         return;
     gone->on_ended(how);
     std::erase(waiting_, gone);
+    std::erase(after_events_, gone);
     core_.forget(*gone);
     core_.count_link(-1);
     auto const place = gone->place;
@@ -240,6 +241,25 @@ void peer::on_session(engine::session& s)
         close(condition::not_allowed, "more sessions than the peer's own channel-max of "
                                           + std::to_string(engine().remote_open().channel_max)
                                           + " lets us answer [2.7.1]");
+}
+
+bool peer::call_after_events(node_link& l)
+{
+    if (!in_events())
+        return false;
+    if (after_events_.empty() || after_events_.back() != &l)
+        after_events_.push_back(&l);
+    return true;
+}
+
+void peer::on_events_done()
+{
+    for (auto* const l : after_events_) l->get_in_line();
+    while (!after_events_.empty()) {
+        auto* const l = after_events_.front();
+        std::erase(after_events_, l);
+        l->on_events_done();
+    }
 }
 
 void peer::on_written()

@@ -38,6 +38,8 @@ public:
     void touch();
     /// `l` is told once more octets are out.
     void call_when_written(node_link& l);
+    /// Calls its on_events_done() once what has come in is known. @returns false if it is already
+    bool call_after_events(node_link& l);
     /// Keeps `made`, which is the owner's side of `l`, until the link is over.
     void add(engine::link& l, std::unique_ptr<node_link> made);
     /// The link is over for the node, whatever the engine still has to say of it.
@@ -66,6 +68,7 @@ public:
 private:
     void on_event(engine::event const& e) override;
     void on_written() override;
+    void on_events_done() override;
     client::detail::clock_time on_turn_end() override;
     void on_gone() override;
 
@@ -90,6 +93,7 @@ private:
     std::vector<std::unique_ptr<node_link>> links_;
     std::map<std::string, reply_link*> reply_links_;  // by their targets' addresses
     std::vector<node_link*> waiting_;                 // for room
+    std::vector<node_link*> after_events_;
     std::size_t buffered_ = 0;
     std::size_t unsettled_ = 0;     // deliveries at its consumers
     bool starved_ = false;          // by too many of them

@@ -28,7 +28,7 @@ public:
     virtual ~queue_reader() = default;
     virtual std::uint64_t id() const noexcept = 0;
     /// It can take one more, now.
-    virtual bool has_room() const = 0;
+    virtual bool has_room() = 0;
     /// @pre has_room() @returns false if it cannot take this one at all
     virtual bool take(entry& e) = 0;
     /// Takes copies and leaves the messages where they are; it asks by itself, see browse().

@@ -116,6 +116,26 @@ TEST(Answers, TakesMessagesThatUseUpTheCreditForTheAnswerToADrain)
     EXPECT_EQ(s.findings(), "");
 }
 
+// Credit has 32 bits, and a sender that gives more than half of the circle back goes on, not back.
+TEST(Answers, TakeAnyCreditThatIsGivenBackInADrain)
+{
+    for (auto const credit : {1u, 0x7fff'ffffu, 0x8000'0000u, 0x8000'0001u, 0xffff'ffffu}) {
+        scene s;
+        s.ready(0);
+        auto drain = s.credit_flow(credit, 0);
+        drain.drain = true;
+        s.send(server, v, drain);
+        auto answer = s.client_flow(s.client_first);
+        answer.handle = handle{scene::sender};
+        answer.delivery_count = sequence_number{credit};
+        answer.link_credit = 0;
+        answer.drain = true;
+        s.send(client, c, answer);
+        s.finish();
+        EXPECT_EQ(s.findings(), "") << credit;
+    }
+}
+
 TEST(Answers, ForgetsADrainThatIsWithdrawn)
 {
     scene s;

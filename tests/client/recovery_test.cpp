@@ -171,9 +171,10 @@ TEST(Recovery, CreditAfterADrainThatWasTakenBackComesBackAndIsNotDrained)
     auto const receiver = rig.receiver(with_credit(0));
     receiver.add_credit(5);
     rig.peer.skip_to<flow>();
-    receiver.async_drain([](error_code) {});
+    auto drained = in_background([&] { receiver.drain(); });
     EXPECT_TRUE(rig.peer.skip_to<flow>()->drain);
     receiver.set_credit(0);
+    EXPECT_EQ(get(drained).code, error::operation_aborted);  // at once
     receiver.set_credit(7);
     while (rig.peer.skip_to<flow>()->link_credit != 7u) {}
     rig.peer.reset();

@@ -223,6 +223,18 @@ TEST(Dispatcher, ARemovedConsumersMessagesGoBackAndItCanComeAgain)
     EXPECT_EQ(r.content("q"), numbers{});
 }
 
+TEST(Dispatcher, EmptyHandlesAreRefused)
+{
+    rig r;
+    dispatch::dispatcher d{r.session};
+    using dispatch::consumer;
+    EXPECT_EQ(code_of([&] { d.register_consumer(consumer{}); }), error::invalid_argument);
+    EXPECT_EQ(code_of([&] { d.register_consumer(client::receiver{}); }), error::invalid_argument);
+    EXPECT_EQ(code_of([&] { d.unregister_consumer(consumer{}); }), error::not_found);
+    EXPECT_EQ(code_of([&] { d.dispatch(consumer{}, client::delivery{}); }),
+              error::invalid_argument);
+}
+
 TEST(Dispatcher, WhatIsDispatchedToAnUnknownConsumerIsReleased)
 {
     rig r;

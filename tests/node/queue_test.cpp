@@ -442,6 +442,22 @@ TEST(NodeLimits, WithholdCreditWhereThatIsAskedFor)
     EXPECT_NE(from->wire().find("h0 dc=3 lc=2"), std::string::npos);
 }
 
+// All in one piece: the credit that came last is no credit for what was asked for before it.
+TEST(NodeQueue, WhatComesBackGoesBeforeWhatTheCreditBehindItPaysFor)
+{
+    for (auto const drain : {false, true}) {
+        pair p;
+        p.put({"1", "2", "3", "4"});
+        EXPECT_EQ(p.get(2), "transfer(h0 id=0 '1') transfer(h0 id=1 '2')");
+        p.to->credit("r", drain ? 0 : 1, drain);
+        p.to->settle(0, 0, modified{.delivery_failed = true});
+        p.to->settle(1, 1, released{});
+        EXPECT_EQ(p.get(10), "transfer(h0 id=2 '1' not-first count=1) "
+                             "transfer(h0 id=3 '2' not-first count=0) "
+                             "transfer(h0 id=4 '3') transfer(h0 id=5 '4')");
+    }
+}
+
 TEST(NodeLimits, ShareTheRoomBetweenSendersWhereCreditIsWithheld)
 {
     node::node_options o;

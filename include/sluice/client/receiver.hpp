@@ -25,6 +25,8 @@ public:
     receiver() noexcept = default;
     bool valid() const noexcept { return core_ != nullptr; }
     explicit operator bool() const noexcept { return valid(); }
+    /// Handles on the same link are equal.
+    friend bool operator==(receiver const&, receiver const&) = default;
 
     /// Completes with the next delivery. Waits as long as it takes, or `timeout`, then
     /// error::timed_out. Also: the link's end (what came before it can still be received),
@@ -61,8 +63,8 @@ public:
     /// Credit by hand: the peer may send `more` on top. Turns the automatic window off. Fire and
     /// forget.
     void add_credit(std::uint32_t more) const;
-    /// The peer may send exactly `credit` from here on. 0 while a drain waits takes that back: what
-    /// is granted next is granted at once, and not when the drain is over.
+    /// The peer may send exactly `credit` from here on. 0 while a drain waits takes that back: it
+    /// ends with error::operation_aborted, and what is granted next is granted at once.
     void set_credit(std::uint32_t credit) const;
     /// Automatic again, or with another size.
     void set_credit_window(std::uint32_t window) const;
