@@ -99,6 +99,7 @@ std::shared_ptr<place> runner::add(std::shared_ptr<place> p, client::receiver fr
                          "clear_consumers() returned, or a receiver");
     auto const l = hold();
     check_open();
+    auto waits = false;
     {
         std::lock_guard const registered{p->mutex};
         if (p->registered && p->owner.lock())
@@ -112,10 +113,11 @@ std::shared_ptr<place> runner::add(std::shared_ptr<place> p, client::receiver fr
             p->receiver = std::move(from);
             p->stopping = nullptr;
         }
+        waits = p->stopping != nullptr;
     }
     // What had come before is no news to its credit.
     std::vector<client::delivery> here;
-    if (!p->stopping)
+    if (!waits)
         while (auto d = p->receiver.try_receive()) here.push_back(std::move(d));
     places_[p->id] = p;
     core_.add(p->id, {.prefetch = p->options.prefetch,
@@ -123,9 +125,9 @@ std::shared_ptr<place> runner::add(std::shared_ptr<place> p, client::receiver fr
                       .listens = static_cast<bool>(p->on_message),
                       .browser = p->options.browser,
                       .modified_offered = p->options.modified_offered,
-                      .waits = p->stopping != nullptr});
+                      .waits = waits});
     for (auto& d : here) take_in(p, std::move(d));
-    if (!p->stopping)
+    if (!waits)
         listen(*p);
     wake();
     return p;
@@ -136,6 +138,8 @@ void runner::listen(place const& p)
     p.receiver.on_message([self = weak_from_this(), id = p.id](client::delivery d) {
         if (auto const r = self.lock())
             r->dispatch(id, std::move(d));
+        else if (!d.settled())
+            d.release();  // nobody wants it any more
     });
 }
 

@@ -27,11 +27,11 @@ struct place {
     std::weak_ptr<runner> owner{};
     consumer_id id = 0;
     bool registered = false;
+    std::shared_ptr<bool> stopping{};  // until its link is quiet after an unregistration
 
     // ---- guarded by its owner's mutex
     std::uint64_t round = 0;  // of drains: an answer to an earlier one says nothing
     bool echo_asked = false;
-    std::shared_ptr<bool> stopping{};  // until its link is quiet after an unregistration
     std::uint64_t flows_before = 0;
 };
 
@@ -92,7 +92,7 @@ private:
     bool wait(lock& l, std::condition_variable& on, clock::time_point until);
     void look_around();
     void give_up_drains();
-    void on_stopped(std::shared_ptr<place> const& p, std::shared_ptr<bool> const& which);
+    void on_stopped(std::shared_ptr<place> const& p, std::vector<client::delivery> left);
     void on_drained(std::shared_ptr<place> const& p, std::uint64_t round, std::error_code why);
     void on_discharged(std::uint64_t round, std::error_code why);
     void on_declared(std::uint64_t round, std::error_code why, client::transaction t);

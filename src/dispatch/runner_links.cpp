@@ -18,25 +18,42 @@ void runner::add_credit(consumer_id of, std::uint32_t more)
 // ---- drain
 
 /// What is on its way comes to the handler, which finds no such consumer: it goes back in its order
-/// before the link gets credit again.
+/// before the link gets credit again. The consumer may have moved to another dispatcher by then.
 void runner::stop(consumer_id of)
 {
     auto const& p = places_.at(of);
-    p->stopping = std::make_shared<bool>(true);
-    p->receiver.async_drain([self = weak_from_this(), p, which = p->stopping](client::error_code) {
-        if (auto const r = self.lock())
-            r->on_stopped(p, which);
+    auto const which = std::make_shared<bool>(true);
+    {
+        std::lock_guard const registered{p->mutex};
+        p->stopping = which;
+    }
+    p->receiver.async_drain([self = weak_from_this(), p, which](client::error_code why) {
+        auto who = self.lock();
+        std::vector<client::delivery> left;
+        {
+            std::lock_guard const registered{p->mutex};
+            if (p->stopping != which)  // registered with another receiver since
+                return;
+            p->stopping = nullptr;
+            p->receiver.on_message({});
+            while (auto d = p->receiver.try_receive()) left.push_back(std::move(d));
+            if (why && !p->receiver.error())
+                p->receiver.set_credit(0);  // not drained: it is no part of what is granted next
+            if (auto now = p->owner.lock())
+                who = std::move(now);
+        }
+        if (who)
+            return who->on_stopped(p, std::move(left));
+        for (auto const& d : left)
+            if (!d.settled())
+                d.release();
     });
 }
 
-void runner::on_stopped(std::shared_ptr<place> const& p, std::shared_ptr<bool> const& which)
+void runner::on_stopped(std::shared_ptr<place> const& p, std::vector<client::delivery> left)
 {
     auto const l = hold();
-    if (p->stopping != which)  // registered with another receiver since
-        return;
-    p->receiver.on_message({});
-    while (auto d = p->receiver.try_receive()) take_in(nullptr, std::move(d));
-    p->stopping = nullptr;
+    for (auto& d : left) take_in(nullptr, std::move(d));
     if (!places_.contains(p->id) || places_.at(p->id) != p)
         return;
     listen(*p);

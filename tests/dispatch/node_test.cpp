@@ -223,6 +223,43 @@ TEST(Dispatcher, ARemovedConsumersMessagesGoBackAndItCanComeAgain)
     EXPECT_EQ(r.content("q"), numbers{});
 }
 
+TEST(Dispatcher, AConsumerMayMoveToAnotherDispatcherOfTheSession)
+{
+    rig r;
+    r.send("q", 1, 4);
+    auto first = std::make_unique<dispatch::dispatcher>(r.session);
+    dispatch::dispatcher second{r.session};
+    second.start();
+    auto const c = first->register_consumer(r.receiver("q"), {.prefetch = 2});
+    first->start();
+    while (c.waiting() < 2) std::this_thread::yield();
+    first->unregister_consumer(c);
+    second.register_consumer(c);
+    EXPECT_EQ(take(c, 4), from_to(1, 4));
+    second.unregister_consumer(c);
+    second.close();
+    first.reset();
+}
+
+TEST(Dispatcher, AReceiverIsItsUsersAgainWhenItsDispatcherIsGone)
+{
+    rig r;
+    r.send("q", 1, 2);
+    auto const receiver = r.receiver("q");
+    {
+        dispatch::dispatcher d{r.session};
+        auto const c = d.register_consumer(receiver, {.prefetch = 1});
+        d.start();
+        while (c.waiting() < 1) std::this_thread::yield();
+        d.unregister_consumer(c);
+    }
+    receiver.set_credit(2);  // once the drain of the unregistration is over
+    auto got = 0;
+    while (code_of([&] { got = number_of(receiver.receive(patience)); }) == error::invalid_state)
+        std::this_thread::yield();
+    EXPECT_EQ(got, 1);
+}
+
 TEST(Dispatcher, EmptyHandlesAreRefused)
 {
     rig r;
