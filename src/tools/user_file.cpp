@@ -131,12 +131,12 @@ user_file::user_file(std::string path, bool may_be_new) : path_{std::move(path)}
     if (folder_.empty())
         folder_ = ".";
     // A constructor that throws is not followed by the destructor, and the lock would stay.
-    auto const give_up = [this](std::string what) {
+    auto const give_up = [this](std::string const& what) {
         auto const why = errno;
         if (lock_ >= 0)
             ::close(lock_);
         errno = why;
-        fail(std::move(what));
+        fail(what);
     };
     lock_ = ::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (lock_ < 0 || ::flock(lock_, LOCK_EX) != 0)
