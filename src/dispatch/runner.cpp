@@ -138,8 +138,8 @@ void runner::listen(place const& p)
     p.receiver.on_message([self = weak_from_this(), id = p.id](client::delivery d) {
         if (auto const r = self.lock())
             r->dispatch(id, std::move(d));
-        else if (!d.settled())
-            d.release();  // nobody wants it any more
+        else
+            give_back(d);
     });
 }
 

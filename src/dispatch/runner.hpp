@@ -92,6 +92,8 @@ private:
     bool wait(lock& l, std::condition_variable& on, clock::time_point until);
     void look_around();
     void give_up_drains();
+    /// Where there is no dispatcher any more.
+    static void give_back(client::delivery const& d);
     void on_stopped(std::shared_ptr<place> const& p, std::vector<client::delivery> left);
     void on_drained(std::shared_ptr<place> const& p, std::uint64_t round, std::error_code why);
     void on_discharged(std::uint64_t round, std::error_code why);

@@ -44,10 +44,17 @@ void runner::stop(consumer_id of)
         }
         if (who)
             return who->on_stopped(p, std::move(left));
-        for (auto const& d : left)
-            if (!d.settled())
-                d.release();
+        for (auto const& d : left) give_back(d);
     });
+}
+
+void runner::give_back(client::delivery const& d)
+{
+    try {
+        if (!d.settled())
+            d.release();
+    } catch (boost::system::system_error const&) {  // its link is gone, and the peer has it again
+    }
 }
 
 void runner::on_stopped(std::shared_ptr<place> const& p, std::vector<client::delivery> left)

@@ -158,17 +158,13 @@ std::uint32_t receiver::credit_to_write() noexcept
 /// The owner holds it no longer: its place in the credit window is free.
 void receiver::let_go(incoming_delivery& d)
 {
-    discard_body(d);
     if (d.noted_) [[unlikely]]
         session_->connection_.purge(d);
-    if (held_ > 0)
-        --held_;
-    here_.remove(d);
+    part_with(d);
     session_->release(d);
-    top_up();
 }
 
-/// As let_go(), but for the final event, which tells of it.
+/// As let_go(), but for the final event, which tells of it and gives it back.
 void receiver::part_with(incoming_delivery& d)
 {
     discard_body(d);
